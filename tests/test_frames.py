@@ -17,6 +17,7 @@ import fairroc
 from fairroc import ScoreCounts, frames
 from fairroc.errors import DataError, FairrocWarning, UnknownGroupError
 from fitted_people import FairROC, frames_fit
+from refusals import refuses
 from strategies import POOLS
 
 pa = pytest.importorskip("pyarrow")
@@ -266,14 +267,10 @@ class TestEngines:
         frame = ENGINES[engine](table)
         post = frames_fit(frame, score="p", label="y", group="sex", epsilon=0.0, key=KEY, draw="all")
         how = {"score": "p", "group": "sex", "id": "id"}
-        with pytest.raises(DataError, match="already has a column 'w'"):
-            frames.transform(frame, post, **how, column="w")
-        with pytest.raises(DataError, match="no column 'sexe'"):
-            frames.transform(frame, post, **how | {"group": "sexe"})
-        with pytest.raises(DataError, match="fitted with a key"):
-            frames.transform(frame, post.model_, **how)
-        with pytest.raises(DataError, match="on_unknown_group must name a group"):
-            frames.transform(frame, post, **how, on_unknown_group="9")
+        refuses("already has a column 'w'", frames.transform, frame, post, **how, column="w")
+        refuses("no column 'sexe'", frames.transform, frame, post, **how | {"group": "sexe"})
+        refuses("fitted with a key", frames.transform, frame, post.model_, **how)
+        refuses("on_unknown_group must name a group", frames.transform, frame, post, **how, on_unknown_group="9")
 
     def test_unknown_groups_and_missing_ids(self, engine) -> None:
         table = people(5, "fine", 60, 3, "plain")
@@ -295,12 +292,9 @@ class TestEngines:
 
     def test_wrong_columns(self, engine) -> None:
         frame = ENGINES[engine](people(6, "fine", 20, 2, "plain"))
-        with pytest.raises(DataError, match="no column 'q'"):
-            frames.counts(frame, score="q", label="y", group="sex")
-        with pytest.raises(DataError, match="named twice: 'sex'"):
-            frames.counts(frame, score="p", label="y", group=["sex", "sex"])
-        with pytest.raises(DataError, match="scores must be real numbers"):
-            frames_fit(frame, score="race", label="y", group="sex")
+        refuses("no column 'q'", frames.counts, frame, score="q", label="y", group="sex")
+        refuses("named twice: 'sex'", frames.counts, frame, score="p", label="y", group=["sex", "sex"])
+        refuses("scores must be real numbers", frames_fit, frame, score="race", label="y", group="sex")
 
 
 def listed(error) -> str:
@@ -309,8 +303,7 @@ def listed(error) -> str:
 
 
 def test_what_is_no_frame() -> None:
-    with pytest.raises(DataError, match="must be a table of pandas"):
-        frames_fit([[1, 2]], score="p", label="y", group="g")
+    refuses("must be a table of pandas", frames_fit, [[1, 2]], score="p", label="y", group="g")
 
 
 @pytest.mark.parametrize("option", [{"cells": 10}, {"bits": 20}])

@@ -31,6 +31,7 @@ from fairroc.mlflow import flavor
 from fairroc.mlflow.evaluator import figures
 from fairroc.mlflow.scoring import KEY_FILE
 from fitted_people import FairROC, FairROCClassifier
+from refusals import refuses
 from spread_cases import spread_case
 
 KEY = "a secret of some length"
@@ -97,12 +98,10 @@ def test_the_key_is_given_where_a_model_is_loaded(
     fair, key_file = keyed.transform(SCORES, **HOW), folder / "fairroc.key"
     with pytest.raises(DataError, match=rf"{keyed.model_.key_fingerprint}.*does not store.*{KEY_FILE}.*key_file"):
         mlflow.pyfunc.load_model(logged.model_uri)
-    with pytest.raises(DataError, match="files of estimators hold none"):
-        fairroc.mlflow.load_model(logged.model_uri).transform(SCORES, **HOW)
+    refuses("files of estimators hold none", fairroc.mlflow.load_model(logged.model_uri).transform, SCORES, **HOW)
     for how in ({"key": KEY}, {"key_file": key_file}):
         assert (fairroc.mlflow.load_model("models:/fair/1", **how).transform(SCORES, **HOW) == fair).all()
-    with pytest.raises(DataError, match="either key or key_file"):
-        fairroc.mlflow.load_model(logged.model_uri, key=KEY, key_file=key_file)
+    refuses("either key or key_file", fairroc.mlflow.load_model, logged.model_uri, key=KEY, key_file=key_file)
     there = mlflow.pyfunc.load_model(logged.model_uri, model_config={"key_file": str(key_file)})
     monkeypatch.setenv(KEY_FILE, str(key_file))
     for found in (there, mlflow.pyfunc.load_model("models:/fair/1")):
@@ -110,8 +109,7 @@ def test_the_key_is_given_where_a_model_is_loaded(
     assert (fairroc.mlflow.load_model(logged.model_uri).transform(SCORES, **HOW) == fair).all()
     key_file.with_name("other.key").write_text("another secret of some length")
     monkeypatch.setenv(KEY_FILE, str(key_file.with_name("other.key")))
-    with pytest.raises(DataError, match="got one of"):
-        mlflow.pyfunc.load_model(logged.model_uri)
+    refuses("got one of", mlflow.pyfunc.load_model, logged.model_uri)
 
 
 def test_what_is_wrong_with_rows_is_said(folder: Path, tmp_path: Path) -> None:
@@ -202,8 +200,7 @@ def test_a_logged_classifier_takes_its_features(folder: Path, tmp_path: Path) ->
     )  # a matrix, with the groups in it
     rows = pd.DataFrame({"0": (SEX == "f").astype(float), "1": WORK["a"], "id": WORK["id"]})
     how = {"group": None, "input_example": rows[:2]}
-    with pytest.raises(DataError, match=r"trusted=\['test_mlflow_flavor.Own'\]"):
-        fairroc.mlflow.save_model(own, tmp_path / "t", **how)
+    refuses(r"trusted=\['test_mlflow_flavor.Own'\]", fairroc.mlflow.save_model, own, tmp_path / "t", **how)
     assert not (tmp_path / "t").exists()
     fairroc.mlflow.save_model(own, tmp_path / "t", trusted=["test_mlflow_flavor.Own"], **how)
     again = fairroc.mlflow.load_model(tmp_path / "t", key=KEY)
@@ -232,20 +229,17 @@ def test_what_cannot_be_logged_is_refused(
             fairroc.mlflow.save_model(model, tmp_path / "m", **how)
     assert not list(tmp_path.iterdir())
     logged = len(mlflow.search_logged_models(output_format="list"))
-    with pytest.raises(DataError, match="id_type must be"):
-        fairroc.mlflow.log_model(keyed, group="sex", id_type="float")
+    refuses("id_type must be", fairroc.mlflow.log_model, keyed, group="sex", id_type="float")
     with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
         fairroc.mlflow.log_model(keyed, group="sex", colour="red")
     assert len(mlflow.search_logged_models(output_format="list")) == logged
     fairroc.mlflow.save_model(keyed, tmp_path / "m", group="sex")
-    with pytest.raises(DataError, match="path must be a new folder"):
-        fairroc.mlflow.save_model(keyed, tmp_path / "m", group="sex")
+    refuses("path must be a new folder", fairroc.mlflow.save_model, keyed, tmp_path / "m", group="sex")
     (tmp_path / "m" / "data" / "fairroc" / "use.json").write_text("{}")
     with pytest.raises(FairrocError, match=r"what fairroc.mlflow.log_model wrote"):
         fairroc.mlflow.load_model(tmp_path / "m")
     mlflow.pyfunc.save_model(tmp_path / "other", loader_module="json", pip_requirements=["x"])
-    with pytest.raises(DataError, match=r"must be a model that fairroc.mlflow logged"):
-        fairroc.mlflow.load_model(tmp_path / "other")
+    refuses(r"must be a model that fairroc.mlflow logged", fairroc.mlflow.load_model, tmp_path / "other")
     monkeypatch.setattr(flavor, "find_spec", lambda name: None)
     with pytest.raises(FairrocError, match=r"pip install 'fairroc\[mlflow\]'"):
         fairroc.mlflow.log_model(keyed, group="sex")
@@ -362,8 +356,7 @@ def test_the_evaluator_takes_a_model_and_says_what_it_lacks(folder: Path, regist
         ({"group": "race"}, "must name the group by a column of the data .*got 'race'; there are sex, id"),
         ({"colour": "red"}, r"evaluator_config must hold 'group', 'weight' and parameters of audit.*colour"),
     ):
-        with pytest.raises(DataError, match=told):
-            evaluated(PEOPLE, predictions="score", config=config)
+        refuses(told, evaluated, PEOPLE, predictions="score", config=config)
     with pytest.raises(MlflowException, match="could not be evaluated"):  # it stays out where nobody asks for it
         evaluated(PEOPLE, predictions="score", config={"group": None})
     pair = np.column_stack((1 - SCORES, SCORES))
@@ -426,8 +419,7 @@ def test_columns_that_do_not_fit_a_model_of_cells(tmp_path: Path) -> None:
         ({"control_features": "town"}, r"control_features \(--control\) must name 2 columns"),
         ({"data": PEOPLE}, "data must be left out for models with use_group=False"),
     ):
-        with pytest.raises(DataError, match=message):
-            flavor.save_model(some.model, tmp_path / "model", **some.roles | wrong)
+        refuses(message, flavor.save_model, some.model, tmp_path / "model", **some.roles | wrong)
     flavor.save_model(some.model, tmp_path / "usual", score="p", control_features=["town", "job"])
     text = json.loads(next((tmp_path / "usual").rglob("use.json")).read_text(encoding="utf-8"))
     assert text["group_probabilities"] == ["r"] and text["group"] == []

@@ -17,6 +17,7 @@ from fairroc.model.draw import effective_salt, uniforms_from_ids
 from fairroc.people.frames import BITS
 from fitted_people import FairROC, frames_fit
 from java import require_java
+from refusals import refuses
 from spread_cases import spread_case
 from sql_cases import case
 from test_frames import KEY, arrays, by_id, listed, people, undated
@@ -215,14 +216,11 @@ def test_what_is_refused(session) -> None:
     columns = {"sensitive_features": table.column("race"), "ids": table.column("id")}
     expected = post.model_.transform(table.column("p"), **columns, on_unknown_group="group 1")
     assert (by_id(fair, "p_fair") == expected[np.argsort(table.column("id"))]).all()
-    with pytest.raises(DataError, match="already has a column 'w'"):
-        frames.transform(frame, post, **names, column="w")
-    with pytest.raises(DataError, match="no column 'q'"):
-        frames_fit(frame, **NAMES | {"score": "q"})
+    refuses("already has a column 'w'", frames.transform, frame, post, **names, column="w")
+    refuses("no column 'q'", frames_fit, frame, **NAMES | {"score": "q"})
     with pytest.raises(DataError, match="scores must be real numbers, but the column 'race' holds string"):
         frames_fit(frame, **NAMES | {"score": "race"})
-    with pytest.raises(DataError, match="bits must be None or a whole number from 12 to 63"):
-        frames.counts(frame, **NAMES, bits=64)
+    refuses("bits must be None or a whole number from 12 to 63", frames.counts, frame, **NAMES, bits=64)
 
 
 NAMES = {"score": "p", "label": "y", "group": "race"}

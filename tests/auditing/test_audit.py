@@ -22,6 +22,7 @@ from fairroc.auditing.findings import Audit
 from fairroc.core.constraint import distance_of
 from fairroc.errors import DataError, SmallGroupWarning
 from oracles import pair_auc
+from refusals import refuses
 from strategies import MILD, SEEDS, Sample, populations
 
 NORMS = [1, 2, 3.5, math.inf]
@@ -178,8 +179,7 @@ def test_pos_label_and_missing_groups() -> None:
         found = audit(SCORES, words, sensitive_features=groups, pos_label="bad", missing="group")
     assert found.gap_pair == ("(missing)", "a")
     assert found.gap == look({"scores": SCORES, "y": LABELS, "sensitive_features": GROUPS}).gap
-    with pytest.raises(DataError, match="sensitive_features must not be missing, but 4 of 8 are"):
-        audit(SCORES, LABELS, sensitive_features=groups)
+    refuses("sensitive_features must not be missing, but 4 of 8 are", audit, SCORES, LABELS, sensitive_features=groups)
 
 
 def test_results_are_frozen() -> None:
@@ -381,14 +381,12 @@ def test_to_frame_has_a_row_for_each_group() -> None:
 
 @pytest.mark.parametrize("confidence", [0, 1, 1.5, -0.1, math.nan, "0.95", True, None])
 def test_bad_confidence(confidence: Any) -> None:
-    with pytest.raises(DataError, match=r"confidence must lie between 0 and 1, both excluded, got"):
-        look(HALF, confidence=confidence)
+    refuses(r"confidence must lie between 0 and 1, both excluded, got", look, HALF, confidence=confidence)
 
 
 @pytest.mark.parametrize("threshold", [math.nan, math.inf, "0.5", True, [0.5]])
 def test_bad_threshold(threshold: Any) -> None:
-    with pytest.raises(DataError, match=r"threshold must be a finite number on the score's scale, got"):
-        look(HALF, threshold=threshold)
+    refuses(r"threshold must be a finite number on the score's scale, got", look, HALF, threshold=threshold)
 
 
 @pytest.mark.parametrize("bootstrap", [-1, 1, 99, 1000.0, True, None, "1000"])
@@ -399,5 +397,4 @@ def test_bad_bootstrap(bootstrap: Any) -> None:
 
 @pytest.mark.parametrize("random_state", [-1, 0.5, None, "0", True])
 def test_bad_random_state(random_state: Any) -> None:
-    with pytest.raises(DataError, match=r"random_state must be an integer of 0 or more"):
-        look(HALF, random_state=random_state)
+    refuses(r"random_state must be an integer of 0 or more", look, HALF, random_state=random_state)

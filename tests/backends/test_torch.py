@@ -553,16 +553,6 @@ def test_ranks_are_those_of_core(device):
     assert same_bits(counting._with_rank(put(ranks(values), device)), with_ranks(ranks(values)), device)
 
 
-def test_torch_is_not_loaded_for_arrays():
-    code = (
-        "import sys, numpy as np\nfrom fairroc.people.counts import ScoreCounts\n"
-        "ScoreCounts.from_rows(np.arange(4.0), [0, 1, 0, 1], sensitive_features=[0, 0, 1, 1])\n"
-        "import fairroc.model.model, fairroc.backends.torch\nprint('torch' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
-
-
 @pytest.mark.parametrize("device", DEVICES)
 def test_a_fit_to_tensors_is_the_fit_to_arrays(device):
     estimator = pytest.importorskip("fairroc.estimators.fair_roc")

@@ -129,9 +129,7 @@ def test_json(tmp_path: Path, run: Run, asked: Asked) -> None:
 def test_what_cannot_run_leaves_nothing(
     tmp_path: Path, run: Run, asked: Asked, options: tuple[str, ...], words: str
 ) -> None:
-    ran = run("reproduce", *options, "-o", tmp_path / "out")
-    assert (ran.code, ran.out) == (2, "")
-    assert words in ran.err and ran.err.count("\n") == 1
+    run("reproduce", *options, "-o", tmp_path / "out").refused(words)
     assert asked.plans == [] and not (tmp_path / "out").exists()
 
 
@@ -145,9 +143,7 @@ def test_without_the_studies(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """One line says how to install them, whatever was asked."""
     monkeypatch.setattr("fairroc.cli.reproduce.find_spec", lambda name: None)
     for words in ([], ["--quick"], ["--help"]):
-        ran = run("reproduce", *words)
-        assert (ran.code, ran.out) == (2, "")
-        assert ran.err.count("\n") == 1 and "pip install ./studies" in ran.err
+        run("reproduce", *words).refused("pip install ./studies")
 
 
 def test_only_this_command_knows_the_studies() -> None:
@@ -166,8 +162,7 @@ def test_a_file_in_the_way_is_found_first(tmp_path: Path, run: Run, asked: Asked
 
 def test_a_date_that_is_none(tmp_path: Path, run: Run, asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "tomorrow")
-    ran = run("reproduce", "-o", tmp_path / "out")
-    assert ran.code == 2 and "SOURCE_DATE_EPOCH must be seconds since 1970, got 'tomorrow'" in ran.err
+    run("reproduce", "-o", tmp_path / "out").refused("SOURCE_DATE_EPOCH must be seconds since 1970, got 'tomorrow'")
 
 
 def test_a_run_that_fails_leaves_nothing(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,23 +59,24 @@ def on_curves(fair, u) -> Levels:
     return Levels(u.copy(), heights(fair.curves, u))
 
 
-@given(weighted_families(8), EPSILONS, NORMS)
-def test_the_closed_form_walks_the_fair_curves(weighted, epsilon, norm):
+def assert_closed_form(hulls, epsilon, norm, place=on_curves) -> None:
     """The closed form is one score with exactly the fair curves' AUC in every group."""
-    fair = optimal(weighted[0], epsilon, equalized_odds(norm))
-    levels = on_curves(fair, closed_form(fair))
+    fair = optimal(hulls, epsilon, equalized_odds(norm))
+    levels = place(fair, closed_form(fair))
     assert_one_score(fair, levels)
     assert abs(loss(fair, levels)) <= 1e-9
+
+
+@given(weighted_families(8), EPSILONS, NORMS)
+def test_the_closed_form_walks_the_fair_curves(weighted, epsilon, norm):
+    assert_closed_form(weighted[0], epsilon, norm)
 
 
 @settings(max_examples=50)
 @given(populations(), EPSILONS, NORMS)
 def test_the_closed_form_holds_for_any_rows(population, epsilon, norm):
     """The same for hulls of rows with ties, extremes, wild weights and three people."""
-    fair = optimal([sample.curve.hull for sample in population], epsilon, equalized_odds(norm))
-    levels = on_curves(fair, closed_form(fair))
-    assert_one_score(fair, levels)
-    assert abs(loss(fair, levels)) <= 1e-9
+    assert_closed_form([sample.curve.hull for sample in population], epsilon, norm)
 
 
 @st.composite
@@ -91,10 +92,7 @@ def nearly_level(draw) -> Chain:
 @given(st.lists(nearly_level(), min_size=2, max_size=5), EPSILONS, NORMS)
 def test_the_closed_form_of_nearly_level_tops_is_fair(hulls, epsilon, norm):
     """No group runs ahead on a top where rounding alone says which place is the higher."""
-    fair = optimal(hulls, epsilon, equalized_odds(norm))
-    levels = with_vertices(fair, closed_form(fair))
-    assert_one_score(fair, levels)
-    assert abs(loss(fair, levels)) <= 1e-9
+    assert_closed_form(hulls, epsilon, norm, with_vertices)
 
 
 @given(weighted_families(), EPSILONS, NORMS)

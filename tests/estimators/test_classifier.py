@@ -42,6 +42,7 @@ from fairroc.errors import DataError, FairrocWarning, UnknownGroupError
 from fairroc.estimators.classifier import POST_PARAMETERS
 from fairroc.estimators.crossfit import SensitiveStratifiedKFold
 from fitted_people import FairROC, FairROCClassifier
+from refusals import refuses
 from strategies import SEEDS
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
@@ -136,8 +137,7 @@ def test_prefit() -> None:
 
 @pytest.mark.parametrize("wrong", ["prefitted", 1, RepeatedKFold(n_splits=2, n_repeats=2), []])
 def test_cv_must_be_usable(wrong) -> None:
-    with pytest.raises(DataError, match="cv must"):
-        fitted(cv=wrong)
+    refuses("cv must", fitted, cv=wrong)
 
 
 def test_splitters_and_splits() -> None:
@@ -179,8 +179,7 @@ def test_doors_agree(base) -> None:
     rate = clf.acceptance_rate(NEW, sensitive_features=NEW_SEX)
     expected = post.acceptance_rate(clf.base_score(NEW), sensitive_features=NEW_SEX, threshold=limit)
     assert np.array_equal(rate, expected)
-    with pytest.raises(DataError, match="threshold must be a number"):
-        clf.predict(NEW, threshold="high", **how)
+    refuses("threshold must be a number", clf.predict, NEW, threshold="high", **how)
 
 
 def test_responses() -> None:
@@ -188,8 +187,7 @@ def test_responses() -> None:
     chosen = fitted(response_method="decision_function")
     assert hasattr(chosen, "decision_function") and not hasattr(chosen, "predict_proba")
     assert chosen.base_score(NEW).min() < 0
-    with pytest.raises(DataError, match="response_method must be"):
-        fitted(response_method="predict")
+    refuses("response_method must be", fitted, response_method="predict")
     with pytest.raises(DataError, match="must have predict_proba to give scores, which LinearSVC lacks"):
         fitted(LinearSVC(), response_method="predict_proba")
     assert not hasattr(fitted(RidgeClassifier()), "predict_proba")
@@ -265,10 +263,8 @@ def test_groups_as_columns_of_a_frame(make) -> None:
     for columns in ("f", ["f"], 3):
         clf = classifier(base, sensitive_features=columns).fit(table, Y)
         assert np.array_equal(clf.fair_score(new, ids=IDS), expected)
-    with pytest.raises(DataError, match="sensitive_features must be given"):
-        by_call.predict(new)
-    with pytest.raises(DataError, match="no column 'sex'"):
-        by_call.predict(new, sensitive_features="sex")
+    refuses("sensitive_features must be given", by_call.predict, new)
+    refuses("no column 'sex'", by_call.predict, new, sensitive_features="sex")
 
 
 def test_sparse_rows_lists_and_two_columns_of_groups() -> None:
@@ -283,8 +279,7 @@ def test_sparse_rows_lists_and_two_columns_of_groups() -> None:
 def test_missing_and_unknown_groups() -> None:
     lost = SEX.astype(object)
     lost[:60] = None
-    with pytest.raises(DataError, match="must not be missing"):
-        classifier().fit(X, Y, sensitive_features=lost)
+    refuses("must not be missing", classifier().fit, X, Y, sensitive_features=lost)
     clf = classifier(missing="group").fit(X, Y, sensitive_features=lost)
     assert "(missing)" in clf.model_.names
     assert clf.predict(X, sensitive_features=lost, ids=np.arange(len(X))).shape == Y.shape
@@ -326,8 +321,7 @@ class Unfit(ClassifierMixin, BaseEstimator):
 )
 def test_parameters_are_checked_by_fit_before_anything_is_fitted(wrong, words) -> None:
     clf = classifier(Unfit(), **wrong)
-    with pytest.raises(DataError, match=words):
-        clf.fit(X, Y, sensitive_features=SEX)
+    refuses(words, clf.fit, X, Y, sensitive_features=SEX)
 
 
 @pytest.mark.parametrize(
@@ -384,8 +378,7 @@ def test_every_parameter_of_the_post_processor_reaches_it() -> None:
 
 
 def test_a_promise_needs_scores_like_those_of_new_people() -> None:
-    with pytest.raises(DataError, match="promise must be 'new' or 'fitted', and confidence None, with cv=3"):
-        fitted(cv=3, promise="population")
+    refuses("promise must be 'new' or 'fitted', and confidence None, with cv=3", fitted, cv=3, promise="population")
     model = LogisticRegression().fit(FRAME, Y)
     post = fitted(model, 0.25, cv="prefit", promise="population", confidence=0.5).postprocessor_
     assert post.model_.confidence == 0.5 and post.certificate_.allowed < 0.25

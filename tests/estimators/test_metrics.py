@@ -22,6 +22,7 @@ from fairroc.errors import DataError
 from fairroc.estimators.crossfit import SensitiveStratifiedKFold
 from fairroc.estimators.metrics import auc_at_gap_score, auc_at_gap_scorer, threshold_gap_score, threshold_gap_scorer
 from fitted_people import FairROC, FairROCClassifier
+from refusals import refuses
 from strategies import NORMS
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
@@ -69,16 +70,11 @@ def test_labels_and_parameters() -> None:
     words = np.where(rows.y == 1, "yes", "no")
     for score in (threshold_gap_score, auc_at_gap_score):
         assert score(words, rows.scores, pos_label="yes", **how(rows)) == score(rows.y, rows.scores, **how(rows))
-        with pytest.raises(DataError, match="pass pos_label="):
-            score(words, rows.scores, **how(rows))
-        with pytest.raises(DataError, match="norm must be"):
-            score(rows.y, rows.scores, norm=0, **how(rows))
-    with pytest.raises(DataError, match="norm must be 1 or 'inf' to fit"):
-        auc_at_gap_scorer(norm=3)
-    with pytest.raises(DataError, match="epsilon must be between 0 and 2"):
-        auc_at_gap_scorer(max_gap=3)
-    with pytest.raises(DataError, match="norm must be a number"):
-        threshold_gap_scorer(norm="x")
+        refuses("pass pos_label=", score, words, rows.scores, **how(rows))
+        refuses("norm must be", score, rows.y, rows.scores, norm=0, **how(rows))
+    refuses("norm must be 1 or 'inf' to fit", auc_at_gap_scorer, norm=3)
+    refuses("epsilon must be between 0 and 2", auc_at_gap_scorer, max_gap=3)
+    refuses("norm must be a number", threshold_gap_scorer, norm="x")
 
 
 def test_ready_for_make_scorer() -> None:
@@ -200,8 +196,7 @@ def test_columns_that_the_last_step_names() -> None:
     ).fit(X, y)
     score = threshold_gap_scorer()
     assert score(pipe, X, y) == pytest.approx(score(pipe, X, y, sensitive_features=X["f"]))
-    with pytest.raises(DataError, match="sensitive_features must be given"):
-        score(LogisticRegression().fit(X, y), X, y)
+    refuses("sensitive_features must be given", score, LogisticRegression().fit(X, y), X, y)
 
 
 def test_labels_must_be_those_of_the_fit() -> None:

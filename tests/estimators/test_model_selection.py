@@ -22,6 +22,7 @@ from fairroc.estimators import (
     strata,
     threshold_gap_scorer,
 )
+from refusals import refuses
 from strategies import SEEDS
 
 
@@ -110,15 +111,11 @@ def test_strata_stratify_a_split() -> None:
 
 
 def test_what_must_hold() -> None:
-    with pytest.raises(DataError, match="one row for each row of y, got 3 and 2 rows"):
-        strata([0, 1], sensitive_features=["a", "b", "a"])
-    with pytest.raises(DataError, match="y must not be missing, but 1 of 2 are"):
-        strata([0, None], sensitive_features=["a", "b"])
-    with pytest.raises(DataError, match="must not be missing"):
-        strata([0, 1], sensitive_features=["a", None])
+    refuses("one row for each row of y, got 3 and 2 rows", strata, [0, 1], sensitive_features=["a", "b", "a"])
+    refuses("y must not be missing, but 1 of 2 are", strata, [0, None], sensitive_features=["a", "b"])
+    refuses("must not be missing", strata, [0, 1], sensitive_features=["a", None])
     assert strata([0, 1], sensitive_features=["a", None], missing="group").tolist() == [2, 1]
-    with pytest.raises(DataError, match="missing must be"):
-        strata([0, 1], sensitive_features=["a", "b"], missing="drop")
+    refuses("missing must be", strata, [0, 1], sensitive_features=["a", "b"], missing="drop")
 
 
 def test_shown_and_cloned() -> None:
@@ -160,12 +157,9 @@ def test_choices_of_a_search_that_failed_in_part() -> None:
     assert (
         best_within_gap(0.1, auc_name="a", gap_name="g")({"mean_test_a": [0.8, 0.8], "mean_test_g": [0.1, 0.05]}) == 1
     )
-    with pytest.raises(DataError, match="every fit or scorer failed"):
-        best_within_gap(0.1)({"mean_test_auc": [nan], "mean_test_gap": [nan]})
-    with pytest.raises(DataError, match="have no mean_test_auc and no mean_test_gap"):
-        best_within_gap(0.1)({"mean_test_score": [0.7]})
-    with pytest.raises(DataError, match="between 0 and 2, got 3"):
-        best_within_gap(3)
+    refuses("every fit or scorer failed", best_within_gap(0.1), {"mean_test_auc": [nan], "mean_test_gap": [nan]})
+    refuses("have no mean_test_auc and no mean_test_gap", best_within_gap(0.1), {"mean_test_score": [0.7]})
+    refuses("between 0 and 2, got 3", best_within_gap, 3)
     assert repr(clone(GridSearchCV(LogisticRegression(), {}, refit=best_within_gap())).refit).startswith(
         "best_within_gap(0"
     )

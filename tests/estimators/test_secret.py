@@ -23,6 +23,7 @@ from fairroc.errors import DataError
 from fairroc.estimators.fair_roc import SecretParameter
 from fairroc.model.draw import Secret
 from fairroc.tables.columns import ColumnNames
+from refusals import refuses
 
 KEYS = ["a secret of some length", b"a secret of some length"]
 RNG = np.random.default_rng(0)
@@ -110,12 +111,9 @@ def test_a_pickle_holds_no_key_and_asks_for_it(key, tmp_path) -> None:
         for other in stored(post, tmp_path):
             assert "hidden" in repr(other) and other.key == key and other.key.is_lost
             wanted = rf"fingerprint {post.model_.key_fingerprint}\) and its draws need it.*set_params\(key=\.\.\.\)"
-            with pytest.raises(DataError, match=wanted):
-                getattr(other, draw)(scores, **how)
-            with pytest.raises(DataError, match=r"key must be given again.*set_params"):
-                clone(other).fit(scores, LABELS, **fit)
-            with pytest.raises(DataError, match="got one of"):
-                getattr(other.set_params(key="another secret of some length"), draw)(scores, **how)
+            refuses(wanted, getattr(other, draw), scores, **how)
+            refuses(r"key must be given again.*set_params", clone(other).fit, scores, LABELS, **fit)
+            refuses("got one of", getattr(other.set_params(key="another secret of some length"), draw), scores, **how)
             assert (getattr(other.set_params(key=key), draw)(scores, **how) == fair).all()
             assert pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(other)))).key.is_lost
 
@@ -151,8 +149,7 @@ def test_a_key_for_a_keyless_model_is_refused() -> None:
                 post.model_.transform(SCORES[rows], key=KEYS[0], **how)
     with pytest.raises(DataError, match="fitted without a key"):
         post.set_params(key=KEYS[0]).transform(SCORES, sensitive_features=GROUPS, ids=np.arange(len(SCORES)))
-    with pytest.raises(DataError, match="fitted without a key"):
-        post.model_.to_sql("duckdb", key=KEYS[0])
+    refuses("fitted without a key", post.model_.to_sql, "duckdb", key=KEYS[0])
 
 
 def test_the_class_attribute() -> None:

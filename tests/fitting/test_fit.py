@@ -16,6 +16,7 @@ from test_pipeline import (
     Rows,
     acceptance,
     all_thresholds,
+    columns_of,
     fitted,
     largest_gap,
     normal_rows,
@@ -42,10 +43,6 @@ def raw_order(done: Fitted) -> Solution:
     """What the same fit takes where no walk is looked for."""
     solver = Solver(done.people, done.options)
     return next(solver._with_draws(solver._goal(done.options.epsilon)))
-
-
-def columns_of(rows: Rows):
-    return read_people(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
 
 
 # ---- parameters --------------------------------------------------------------------------------------------

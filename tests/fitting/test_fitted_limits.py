@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -13,9 +12,8 @@ from test_pipeline import Rows, normal_rows, worlds
 
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.realised import all_places, chances
-from fairroc.errors import FairrocWarning
 from fairroc.fitting import limits as limits_module
-from fairroc.fitting.fit import Fitted, fit, limits_of
+from fairroc.fitting.fit import Fitted, fit_quietly, limits_of
 from fairroc.fitting.limits import DRAWS, SEED, limits
 from fairroc.people.door import read_people
 from fairroc_studies.problems.synthetic import FAMILIES
@@ -27,9 +25,7 @@ HOW = st.sampled_from([{}, {"draw": "all"}, {"draw": "never"}, {"queries": 5}])
 
 def fitted(rows: Rows, **options) -> Fitted:
     people = read_people(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FairrocWarning)
-        return fit(people, fitted_options(**options), salt=1)
+    return fit_quietly(people, fitted_options(**options), salt=1)
 
 
 @settings(max_examples=20)

@@ -13,11 +13,12 @@ from hypothesis import given, settings
 from test_pipeline import DRAW, EPSILONS, Rows, acceptance, all_thresholds, fitted, group_rates, normal_rows, worlds
 
 from fairroc import Frontier
-from fairroc.errors import DataError, FairrocWarning
+from fairroc.errors import FairrocWarning
 from fairroc.fitting.frontier import DEFAULT_EPSILONS, frontier_of, traced
 from fairroc.people.door import read_people
 from fairroc.text.frontier import frontier_text
 from fitted_people import FairROC, fitted_options, frontier
+from refusals import refuses
 from strategies import NORMS
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
@@ -155,10 +156,8 @@ def test_epsilons_that_need_draws_are_left_out() -> None:
     assert 0.001 < found.reached < 0.1
     assert f"leave a gap of {found.reached:.4f}" in frontier_text(found)
     for epsilon in found.left_out:
-        with pytest.raises(DataError, match="cannot be kept without draws"):
-            post(rows, epsilon=epsilon, **how)
-    with pytest.raises(DataError, match="cannot be kept without draws"):
-        frontier_rows(rows, epsilons=[0, 0.001], **how)
+        refuses("cannot be kept without draws", post, rows, epsilon=epsilon, **how)
+    refuses("cannot be kept without draws", frontier_rows, rows, epsilons=[0, 0.001], **how)
 
 
 @pytest.mark.parametrize(("where", "as_ratio"), [(None, False), ((0.3, 0.5), False), ((0.3, 0.5), True)])
@@ -180,8 +179,7 @@ def test_the_default_epsilons_go_to_the_gap_of_the_constraint(where, as_ratio) -
 
 
 def test_a_promise_for_the_population_has_no_frontier() -> None:
-    with pytest.raises(DataError, match="'new' or 'fitted' for a frontier"):
-        frontier_rows(normal_rows(0, n=300), promise="population")
+    refuses("'new' or 'fitted' for a frontier", frontier_rows, normal_rows(0, n=300), promise="population")
 
 
 def test_epsilons_out_of_reach_of_new_people_are_told() -> None:
@@ -300,8 +298,7 @@ def test_epsilons_are_sorted_and_counted_once() -> None:
     ],
 )
 def test_what_cannot_be_is_said(how, words) -> None:
-    with pytest.raises(DataError, match=words):
-        frontier_rows(normal_rows(0, n=100), **how)
+    refuses(words, frontier_rows, normal_rows(0, n=100), **how)
 
 
 # ---- forms -------------------------------------------------------------------------------------------------
@@ -319,8 +316,7 @@ def test_forms() -> None:
 def test_a_frame_needs_pandas(monkeypatch) -> None:
     found = frontier_rows(normal_rows(0, n=400), epsilons=0.1)
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(DataError, match="to_columns"):
-        found.to_frame()
+    refuses("to_columns", found.to_frame)
 
 
 def test_progress_is_told_of_candidates_and_after_every_epsilon() -> None:

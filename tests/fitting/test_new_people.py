@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from test_pipeline import normal_rows, worlds
+from test_pipeline import columns_of, normal_rows, worlds
 
 from fairroc import FairModel, FairROC, FairROCClassifier
 from fairroc.core.constraint import equalized_odds
@@ -25,10 +25,6 @@ from fairroc.people.door import read_people
 from fairroc.people.people import People
 from fairroc_studies.problems.synthetic import FAMILIES
 from strategies import NORMS
-
-
-def people_of(rows) -> People:
-    return read_people(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
 
 
 def columns(name: str, rows: int, seed: int):
@@ -100,7 +96,7 @@ def test_a_score_that_may_stay_is_kept_without_a_look_at_others():
 @given(worlds(max_rows=24, max_groups=4), NORMS)
 def test_every_model_is_like_any_other(rows, norm):
     """Tiny groups, ties, weights, huge numbers: draws in range, the same each time, saved and loaded."""
-    people = people_of(rows)
+    people = columns_of(rows)
     fitted = fit_quietly(people, Options.checked(epsilon=0.1, norm=norm, promise="new"), salt=1)
     model = FairModel.of(fitted.model)
     again = FairModel.from_json(model.to_json())
@@ -135,11 +131,10 @@ def test_what_cannot_be_reached_is_said():
         FairROC(0.001, promise="new", salt=1).fit(rows.scores, rows.y, sensitive_features=rows.groups)
 
 
+@pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
 def test_nothing_is_forced_and_the_certificate_says_so():
     scores, labels, groups = columns("recidivism", 500, 0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FairrocWarning)
-        post = FairROC(0.15, promise="new", salt=1).fit(scores, labels, sensitive_features=groups)
+    post = FairROC(0.15, promise="new", salt=1).fit(scores, labels, sensitive_features=groups)
     found = post.certificate_
     assert found.promise == "new"
     assert found.allowed == pytest.approx(found.gap)
@@ -147,6 +142,7 @@ def test_nothing_is_forced_and_the_certificate_says_so():
     assert post.outlook_.gap_estimate <= 0.15 or post.outlook_.exceeds
 
 
+@pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
 def test_new_people_see_a_smaller_gap_than_with_fitted_at_equal_epsilon():
     """Mean over samples of 1,500 people of three groups, on 20,000 others."""
     gaps = {"fitted": [], "new": []}
@@ -154,9 +150,7 @@ def test_new_people_see_a_smaller_gap_than_with_fitted_at_equal_epsilon():
     for seed in range(4):
         scores, labels, groups = columns("three", 1500, seed)
         for promise, found in gaps.items():
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", FairrocWarning)
-                post = FairROC(0.1, promise=promise, salt=1).fit(scores, labels, sensitive_features=groups)
+            post = FairROC(0.1, promise=promise, salt=1).fit(scores, labels, sensitive_features=groups)
             found.append(_gap(post.model_, new))
     assert np.mean(gaps["new"]) < np.mean(gaps["fitted"]) + 0.02
 
@@ -169,15 +163,14 @@ def _gap(model: FairModel, new: People) -> float:
     return performance(realised, people, model.fairness).gap
 
 
+@pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
 def test_a_classifier_takes_out_of_fold_scores_for_new_but_not_for_the_population():
     from sklearn.linear_model import LogisticRegression
 
     rng = np.random.default_rng(0)
     sex, y = np.repeat(["f", "m"], 300), rng.integers(0, 2, 600)
     x = y[:, None] + np.where(sex == "f", 1.0, 2.0)[:, None] * rng.normal(size=(600, 2))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FairrocWarning)
-        made = FairROCClassifier(LogisticRegression(), 0.2, cv=3, promise="new").fit(x, y, sensitive_features=sex)
+    made = FairROCClassifier(LogisticRegression(), 0.2, cv=3, promise="new").fit(x, y, sensitive_features=sex)
     assert made.model_.promise == "new"
     with pytest.raises(DataError, match="promise must be 'new' or 'fitted'"):
         FairROCClassifier(LogisticRegression(), 0.2, cv=3, promise="population").fit(x, y, sensitive_features=sex)

@@ -15,7 +15,7 @@ from test_pipeline import normal_rows, worlds
 from fairroc import ScoreCounts, audit
 from fairroc.errors import DataError, FairrocWarning
 from fairroc.fitting import one_draw as module
-from fairroc.fitting.fit import Fitted, fit
+from fairroc.fitting.fit import Fitted, fit_quietly
 from fairroc.fitting.one_draw import OneDraw, one_draw
 from fairroc.people.door import read_people
 from fairroc.text.outlook import one_draw_words
@@ -28,9 +28,7 @@ SURE = 4.5
 
 
 def fitted(people, **options) -> Fitted:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FairrocWarning)
-        return fit(people, fitted_options(**options), salt=1)
+    return fit_quietly(people, fitted_options(**options), salt=1)
 
 
 def made(rows: int, *, weighted: bool = False, name: str = "income", seed: int = 7):

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-import warnings
 from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from test_pipeline import normal_rows, worlds
+from test_pipeline import columns_of, normal_rows, worlds
 
 from fairroc.core.constraint import distance_of, equalized_odds
 from fairroc.core.gap import threshold_gap
 from fairroc.core.realised import performance
-from fairroc.errors import FairrocWarning, SmallGroupWarning
-from fairroc.fitting.fit import Fitted, fit, limits_of
+from fairroc.errors import SmallGroupWarning
+from fairroc.fitting.fit import Fitted, fit, fit_quietly, limits_of
 from fairroc.fitting.limits import FEWEST_ROWS
 from fairroc.fitting.outlook import Outlook, outlook
 from fairroc.model.model import expected_rocs
@@ -29,14 +28,8 @@ from fitted_people import FairROC, fitted_options
 from strategies import NORMS
 
 
-def columns_of(rows) -> People:
-    return read_people(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
-
-
 def fitted(people, **options) -> Fitted:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FairrocWarning)
-        return fit(people, fitted_options(**options), salt=1)
+    return fit_quietly(people, fitted_options(**options), salt=1)
 
 
 def drawn(name: str, rows: int, seed: int) -> People:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_pipeline import Rows, normal_rows, same_bits, worlds
+from test_pipeline import Rows, columns_of, normal_rows, same_bits, worlds
 
 from fairroc import FairModel, FairROC
 from fairroc.core.constraint import distance_of, equalized_odds
@@ -31,10 +31,6 @@ from fairroc_studies.problems.synthetic import FAMILIES
 from strategies import NORMS
 
 ROUNDING = 1e-12
-
-
-def columns_of(rows: Rows):
-    return read_people(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
 
 
 def fitted(rows: Rows, **options) -> Fitted:

@@ -26,61 +26,41 @@ STEPS = st.sampled_from([0.0, 0.03, 0.1, 0.25, 0.5, 2.0])
 # ---- each shift by hand ------------------------------------------------------------------------------------
 
 
-def moved(up, down, epsilon, index):
+FLAT = [[0.2, 0.3], [0.5, 0.6], [0.8, 0.9]]
+FOUR_CUTS = (
+    [[0.0, 0.45], [0.3, 0.45], [0.3, 0.8], [0.6, 0.8], [0.6, 0.85]],
+    [[0.1, 0.2], [0.2, 0.3], [0.3, 0.4], [0.5, 0.6], [0.5, 0.6]],
+)
+UNDER = [[0.1, 0.2], [0.4, 0.5], [0.6, 0.9]], [[0.1, 0.5], [0.2, 0.8], [0.5, 0.9]]
+INSIDE = [[0.1, 0.4], [0.3, 0.7], [0.6, 0.9]], [[0.2, 0.3], [0.4, 0.5], [0.6, 0.7]]
+
+
+@pytest.mark.parametrize(
+    ("up", "down", "epsilon", "index", "shift", "point"),
+    [
+        # Two cuts, and the query lies to the right of its partner: the right cut (lines 7, 8).
+        ([[0.2, 0.6]], [[0.2, 0.3]], 0.2, 0, Shift.CUT_RIGHT, [0.15, 0.45]),
+        # Two cuts, and the query lies to the left: the left cut (line 10), though the right one is nearer.
+        ([[0.1, 0.6]], [[0.2, 0.3]], 0.2, 0, Shift.CUT_LEFT, [0.3 / 7, 1.8 / 7]),
+        # The line begins inside the norm set and leaves it once.
+        ([[0.0, 0.5]], [[0.05, 0.05]], 0.2, 0, Shift.CUT_ONLY, [0.0, 0.2]),
+        # The staircase of four cuts at fpr .3, .3, .4 and .6; the query (.6, .85) is nearest to the last.
+        (*FOUR_CUTS, 0.3, 3, Shift.CUT_NEAREST, [0.6, 0.8]),
+        # No cut; the neighbours (0, .6) and (.6, 1) lie on a line flatter than 1, so U is nearer to it than L.
+        ([[0.0, 0.6], [0.1, 0.9], [0.6, 1.0]], FLAT, 0.1, 1, Shift.UP, [0.5, 0.7]),
+        # No cut; the neighbours (0, .3) and (.4, 1) lie on a line steeper than 1, so L is nearer to it.
+        ([[0.0, 0.3], [0.1, 0.9], [0.4, 1.0]], FLAT, 0.1, 1, Shift.LEFT, [0.4, 0.6]),
+        # No cut, and the query lies under the lower curve: kept, .5 away from its partner.
+        (*UNDER, 0.05, 1, Shift.HYPOGRAPH, [0.4, 0.5]),
+        # No cut because a large norm set holds the whole curve: kept.
+        (*INSIDE, 2.0, 1, Shift.INSIDE, [0.3, 0.7]),
+    ],
+)
+def test_each_shift_by_hand(up, down, epsilon, index, shift, point):
     done = algorithm_1(np.array(up), np.array(down), epsilon)
-    return Shift(done.shift[index]), done.points[index].tolist()
-
-
-def test_cutshift_right():
-    """Two cuts, and the query lies to the right of its partner: the right cut (lines 7, 8)."""
-    shift, point = moved([[0.2, 0.6]], [[0.2, 0.3]], 0.2, 0)
-    assert shift == Shift.CUT_RIGHT
-    assert point == pytest.approx([0.15, 0.45])
-
-
-def test_cutshift_left():
-    """Two cuts, and the query lies to the left: the left cut (line 10), though the right one is nearer."""
-    shift, point = moved([[0.1, 0.6]], [[0.2, 0.3]], 0.2, 0)
-    assert shift == Shift.CUT_LEFT
-    assert point == pytest.approx([0.3 / 7, 1.8 / 7])
-
-
-def test_only_cut():
-    """The line begins inside the norm set and leaves it once."""
-    shift, point = moved([[0.0, 0.5]], [[0.05, 0.05]], 0.2, 0)
-    assert shift == Shift.CUT_ONLY
-    assert point == pytest.approx([0.0, 0.2])
-
-
-def test_nearest_of_four_cuts():
-    """The staircase of four cuts at fpr .3, .3, .4 and .6; the query (.6, .85) is nearest to the last."""
-    up = [[0.0, 0.45], [0.3, 0.45], [0.3, 0.8], [0.6, 0.8], [0.6, 0.85]]
-    down = [[0.1, 0.2], [0.2, 0.3], [0.3, 0.4], [0.5, 0.6], [0.5, 0.6]]
-    shift, point = moved(up, down, 0.3, 3)
-    assert shift == Shift.CUT_NEAREST
-    assert point == pytest.approx([0.6, 0.8])
-
-
-def test_upshift():
-    """No cut; the neighbours (0, .6) and (.6, 1) lie on a line flatter than 1, so U is nearer to it than L."""
-    shift, point = moved([[0.0, 0.6], [0.1, 0.9], [0.6, 1.0]], [[0.2, 0.3], [0.5, 0.6], [0.8, 0.9]], 0.1, 1)
-    assert shift == Shift.UP
-    assert point == pytest.approx([0.5, 0.7])
-
-
-def test_leftshift():
-    """No cut; the neighbours (0, .3) and (.4, 1) lie on a line steeper than 1, so L is nearer to it."""
-    shift, point = moved([[0.0, 0.3], [0.1, 0.9], [0.4, 1.0]], [[0.2, 0.3], [0.5, 0.6], [0.8, 0.9]], 0.1, 1)
-    assert shift == Shift.LEFT
-    assert point == pytest.approx([0.4, 0.6])
-
-
-def test_hypograph_keeps_an_unfair_query():
-    """No cut, and the query lies under the lower curve: kept, .5 away from its partner."""
-    up, down = [[0.1, 0.2], [0.4, 0.5], [0.6, 0.9]], [[0.1, 0.5], [0.2, 0.8], [0.5, 0.9]]
-    shift, point = moved(up, down, 0.05, 1)
-    assert shift == Shift.HYPOGRAPH
-    assert point == [0.4, 0.5]
+    kept = shift in (Shift.HYPOGRAPH, Shift.INSIDE)
+    assert Shift(done.shift[index]) == shift
+    assert done.points[index].tolist() == (point if kept else pytest.approx(point))
 
 
 def test_fair_ends_stay_and_fair_inner_queries_do_not():
@@ -89,13 +69,6 @@ def test_fair_ends_stay_and_fair_inner_queries_do_not():
     done = algorithm_1(curve, curve, 0.1)
     assert [Shift(s) for s in done.shift] == [Shift.END, Shift.CUT_RIGHT, Shift.END]
     assert signed_auc(done.points) < signed_auc(curve)
-
-
-def test_a_large_norm_set_holds_the_whole_curve():
-    """No cut because the curve is inside: kept."""
-    shift, point = moved([[0.1, 0.4], [0.3, 0.7], [0.6, 0.9]], [[0.2, 0.3], [0.4, 0.5], [0.6, 0.7]], 2.0, 1)
-    assert shift == Shift.INSIDE
-    assert point == [0.3, 0.7]
 
 
 def test_clipped_and_projected():

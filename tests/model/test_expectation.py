@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_pipeline import normal_rows
+from test_pipeline import columns_of, normal_rows
 
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.gap import pooled_auc, threshold_gap
@@ -21,10 +21,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::fairroc.errors.FairrocWarning")
 
 def fitted(rows, **how) -> FairROC:
     return FairROC(salt=1, **how).fit(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
-
-
-def columns_of(rows):
-    return read_people(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
 
 
 def accepted(post: FairROC, rows, threshold: float) -> np.ndarray:

@@ -16,6 +16,7 @@ from fairroc.model.maps import points_table
 from fairroc.people.door import read_people
 from fairroc.text.maps import points_text
 from fitted_people import FairROC
+from refusals import refuses
 
 CONSTRAINTS = ["equalized_odds", "equal_opportunity", "demographic_parity"]
 
@@ -119,8 +120,7 @@ def test_an_unchanged_score_has_one_row() -> None:
     found = model.map("a")
     assert found(scores).tolist() == scores.tolist()
     assert found.to_columns() == {"group": ["a"], "score": [0.0], "fair_score": [0.0], "slope": [1.0], "points": [0.0]}
-    with pytest.raises(DataError, match="points must be left out with a model that leaves every score as it is"):
-        model.map("a", points=5)
+    refuses("points must be left out with a model that leaves every score as it is", model.map, "a", points=5)
 
 
 def test_intersections_strata_and_merged_groups() -> None:
@@ -140,17 +140,14 @@ def test_intersections_strata_and_merged_groups() -> None:
 
 def test_models_without_maps_say_why() -> None:
     drawn, (scores, y, group) = fitted(4, 0.05, draw="all")
-    with pytest.raises(DataError, match=r'a map needs a model that draws nobody, got one .*draw="never"'):
-        drawn.map("a")
+    refuses(r'a map needs a model that draws nobody, got one .*draw="never"', drawn.map, "a")
     blind = FairROC(epsilon=0.3, use_group=False).fit(
         scores, y, sensitive_features=group, group_probabilities={"a": (group == "a") * 0.8}
     )
-    with pytest.raises(DataError, match="a map needs a model that is told the group, got one fitted with use_group=F"):
-        blind.model_.map("a")
+    refuses("a map needs a model that is told the group, got one fitted with use_group=F", blind.model_.map, "a")
     model, people = fitted(4, 0.2)
     for points in (1, 2.5, True, "20"):
-        with pytest.raises(DataError, match="points must be a whole number of at least 2, got"):
-            model.map("a", points=points)
+        refuses("points must be a whole number of at least 2, got", model.map, "a", points=points)
     with pytest.raises(DataError, match=r"people go with points \(--points\), which alone round"):
         points_table(model, None, read_people(*people[:2], sensitive_features=people[2]))
 

@@ -533,10 +533,8 @@ def test_monitor_json_is_the_result(tmp_path: Path, run: Run, model: Path) -> No
     ],
 )
 def test_monitor_that_cannot_run(tmp_path: Path, run: Run, model: Path, options, words) -> None:
-    ran = run("monitor", write(tmp_path), "--model", model, *HOW, *options)
-    assert (ran.code, ran.out) == (2, "") and words in ran.err
+    run("monitor", write(tmp_path), "--model", model, *HOW, *options).refused(words)
 
 
 def test_monitor_without_a_model(tmp_path: Path, run: Run) -> None:
-    ran = run("monitor", write(tmp_path), "--model", tmp_path / "none.json", *HOW)
-    assert ran.code == 2 and "no model file" in ran.err
+    run("monitor", write(tmp_path), "--model", tmp_path / "none.json", *HOW).refused("no model file")

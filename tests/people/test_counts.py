@@ -32,6 +32,7 @@ from fairroc.text.audit import audit_text
 from fairroc.text.certificate import certificate_text
 from fitted_people import FairROC, fit_counts, fitted_options
 from oracles import population_of
+from refusals import refuses
 from strategies import POOLS, SEEDS, Sample, populations
 from strategies import samples as one_sample
 
@@ -261,8 +262,7 @@ def test_parts_with_one_text_label():
     for label, positives in (("yes", 1), ("no", 0)):
         counts = ScoreCounts.from_rows([0.5], [label], sensitive_features=["a"], pos_label="yes")
         assert counts.positives[0].tolist() == [positives]
-    with pytest.raises(DataError, match="y holds 'no'; pass pos_label="):
-        ScoreCounts.from_rows([0.5], ["no"], sensitive_features=["a"])
+    refuses("y holds 'no'; pass pos_label=", ScoreCounts.from_rows, [0.5], ["no"], sensitive_features=["a"])
 
 
 def test_fractions_are_weights():
@@ -290,28 +290,23 @@ def test_fractions_are_weights():
 )
 def test_bad_tables(change, words):
     table = {"scores": [1, 2], "positives": [1, 2], "negatives": [3, 4], "sensitive_features": ["a", "b"]} | change
-    with pytest.raises(DataError, match=words):
-        ScoreCounts.from_table(**table)
+    refuses(words, ScoreCounts.from_table, **table)
 
 
 @pytest.mark.parametrize("use", [fit_counts, audit_counts])
 def test_incomplete_counts(use):
     """Parts may lack people; a fit or an audit may not."""
     one = ScoreCounts.from_table([1], [1], [1], sensitive_features=["a"])
-    with pytest.raises(DataError, match="one group only: 'a' holds all 2 rows"):
-        use(one)
+    refuses("one group only: 'a' holds all 2 rows", use, one)
     with pytest.raises(DataError, match="group 'b' has 3 rows, all with label 1; a ROC curve needs both labels"):
         use(one + ScoreCounts.from_table([1], [3], [0], sensitive_features=["b"]))
-    with pytest.raises(DataError, match="hold nobody"):
-        use(ScoreCounts((), (), (), ()))
+    refuses("hold nobody", use, ScoreCounts((), (), (), ()))
 
 
 def test_misuse_of_the_estimator():
-    with pytest.raises(DataError, match=r"counts must be a fairroc\.ScoreCounts, got list"):
-        FairROC().fit_counts([1, 2])
+    refuses(r"counts must be a fairroc\.ScoreCounts, got list", FairROC().fit_counts, [1, 2])
     counts = ScoreCounts.from_table([1, 1], [9, 9], [9, 9], sensitive_features=["a", "b"])
-    with pytest.raises(DataError, match="on_unknown_group must be a fitted group"):
-        FairROC(on_unknown_group="c").fit_counts(counts)
+    refuses("on_unknown_group must be a fitted group", FairROC(on_unknown_group="c").fit_counts, counts)
     with pytest.warns(SmallGroupWarning, match="group 'a' has 9 rows with label 0"):
         assert FairROC().fit_counts(counts).model_.unchanged
 
@@ -481,12 +476,9 @@ def test_files(tmp_path: Path, suffix, kind):
 
 def test_bad_files(tmp_path: Path):
     counts = ScoreCounts.from_rows([0.3, 0.3, 0.7], [0, 1, 1], sensitive_features=["a"] * 3)
-    with pytest.raises(DataError, match=r"must end in one of \.parquet"):
-        counts.save(tmp_path / "counts.csv")
-    with pytest.raises(DataError, match=r"a file of counts must end in one of \.parquet"):
-        ScoreCounts.load(tmp_path / "counts.csv")
-    with pytest.raises(DataError, match="there is no file"):
-        ScoreCounts.load(tmp_path / "counts.parquet")
+    refuses(r"must end in one of \.parquet", counts.save, tmp_path / "counts.csv")
+    refuses(r"a file of counts must end in one of \.parquet", ScoreCounts.load, tmp_path / "counts.csv")
+    refuses("there is no file", ScoreCounts.load, tmp_path / "counts.parquet")
     table = counts.to_arrow()
     about = table.schema.metadata[b"fairroc-counts"]
     for old, new, words in [
@@ -498,11 +490,9 @@ def test_bad_files(tmp_path: Path):
         (b'"bits": null', b'"bits": 20', "must have a column 'spread'"),
     ]:
         metadata = {} if new is None else {"fairroc-counts": about.replace(old, new)}
-        with pytest.raises(DataError, match=words):
-            ScoreCounts.from_arrow(table.replace_schema_metadata(metadata))
+        refuses(words, ScoreCounts.from_arrow, table.replace_schema_metadata(metadata))
     negative = table.set_column(2, "negatives", [[-1, 0]])
-    with pytest.raises(DataError, match="negative number of people"):
-        ScoreCounts.from_arrow(negative)
+    refuses("negative number of people", ScoreCounts.from_arrow, negative)
 
 
 @given(one_sample(max_rows=40, weights=("none",)))

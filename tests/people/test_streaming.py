@@ -36,9 +36,11 @@ from fairroc.tables import write as writing
 from fairroc.tables.columns import ColumnNames
 from fairroc.tables.files import find_parts
 from fairroc.tables.read import is_large, part_schema, read_batches
+from refusals import refuses
 from strategies import SEEDS
 
 ENDINGS = [".csv", ".csv.gz", ".tsv", ".parquet", ".arrow", ".stream.ipc"]
+Run = Callable[..., tuple[int, str, str]]
 NAMES = ["--score", "p", "--label", "y", "--group", "sex"]
 
 
@@ -97,9 +99,25 @@ def with_value(table: pa.Table, name: str, row: int, value: Any) -> pa.Table:
     return changed(table, name, pa.array(values))
 
 
-def run(capsys: pytest.CaptureFixture[str], *words: Any) -> tuple[int, str, str]:
-    code = main([*map(str, words)])
-    return code, *capsys.readouterr()
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    return lambda *words: (main([*map(str, words)]), *capsys.readouterr())
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> Path:
+    """An empty folder for files that are read as one."""
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    return folder
+
+
+def same_models(run: Run, folder: Path, data: Path, *more: Any) -> None:
+    """Fitted in memory and from a stream, with the same words."""
+    common = ["fit", data, *NAMES, "--epsilon", "0.05", *more, "-o"]
+    memory, stream = run(*common, folder / "memory.json"), run(*common, folder / "stream.json", "--stream")
+    assert memory[0] == stream[0] == 0 and memory[1] == stream[1]
+    assert bare(folder / "memory.json") == bare(folder / "stream.json")
 
 
 def bare(path: Path) -> str:
@@ -122,52 +140,40 @@ def bare(path: Path) -> str:
         (".parquet", ["--norm", "inf", "--draw", "all", "--epsilon", "0.01"]),
     ],
 )
-def test_the_model_is_the_same(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], ending: str, more: Sequence[Any]
-) -> None:
-    data = write(PEOPLE, tmp_path / f"d{ending}")
-    common = ["fit", data, *NAMES, "--epsilon", "0.05", *more, "-o"]
-    memory = run(capsys, *common, tmp_path / "memory.json")
-    stream = run(capsys, *common, tmp_path / "stream.json", "--stream")
-    assert memory[0] == stream[0] == 0 and memory[1] == stream[1]
-    assert bare(tmp_path / "memory.json") == bare(tmp_path / "stream.json")
+def test_the_model_is_the_same(tmp_path: Path, run: Run, ending: str, more: Sequence[Any]) -> None:
+    same_models(run, tmp_path, write(PEOPLE, tmp_path / f"d{ending}"), *more)
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
-def test_the_audit_is_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str], ending: str) -> None:
+def test_the_audit_is_the_same(tmp_path: Path, run: Run, ending: str) -> None:
     common = ["audit", write(PEOPLE, tmp_path / f"d{ending}"), *NAMES, "--epsilon", "0.1", "--format", "json"]
-    memory, stream = run(capsys, *common), run(capsys, *common, "--stream")
+    memory, stream = run(*common), run(*common, "--stream")
     assert memory[0] == stream[0] == 1
     assert json.loads(memory[1]) == json.loads(stream[1])
 
 
-def test_a_folder_of_any_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_of_any_files(tmp_path: Path, parts: Path, run: Run) -> None:
     """Parts in several formats and subfolders are one table; so are those that fit a pattern."""
-    folder = tmp_path / "parts"
-    (folder / "more").mkdir(parents=True)
+    (parts / "more").mkdir()
     for i, ending in enumerate(ENDINGS):
-        place = folder / "more" if i % 2 else folder
+        place = parts / "more" if i % 2 else parts
         write(PEOPLE.slice(150 * i, 150), place / f"part{i}{ending}")
-    (folder / "_SUCCESS").touch()
-    (folder / ".part.crc").touch()
+    (parts / "_SUCCESS").touch()
+    (parts / ".part.crc").touch()
     write(PEOPLE, tmp_path / "whole.parquet")
     common = [*NAMES, "--epsilon", "0.05", "-o"]
-    for data, name in ((folder, "a"), (f"{folder}/**/*", "b"), (tmp_path / "whole.parquet", "c")):
+    for data, name in ((parts, "a"), (f"{parts}/**/*", "b"), (tmp_path / "whole.parquet", "c")):
         if name == "b":
-            (folder / "_SUCCESS").unlink()
-        assert run(capsys, "fit", data, *common, tmp_path / f"{name}.json")[0] == 0
+            (parts / "_SUCCESS").unlink()
+        assert run("fit", data, *common, tmp_path / f"{name}.json")[0] == 0
     assert bare(tmp_path / "a.json") == bare(tmp_path / "b.json") == bare(tmp_path / "c.json")
 
 
-def test_one_small_file_by_its_folder_or_a_pattern(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], model: Path
-) -> None:
-    (tmp_path / "parts").mkdir()
-    data = write(PEOPLE, tmp_path / "parts" / "d.csv")
-    common = [*NAMES[:2], *NAMES[4:], "--id", "id", "--model", model, "-o"]
+def test_one_small_file_by_its_folder_or_a_pattern(tmp_path: Path, parts: Path, run: Run, transform: Run) -> None:
+    data = write(PEOPLE, parts / "d.csv")
     for name, words in {"a": data, "b": data.parent, "c": data.parent / "*.csv"}.items():
-        assert run(capsys, "audit", words, *NAMES, "--bootstrap", "0")[0] == 0
-        assert run(capsys, "transform", words, *common, tmp_path / f"{name}.csv")[0] == 0
+        assert run("audit", words, *NAMES, "--bootstrap", "0")[0] == 0
+        assert transform(words, tmp_path / f"{name}.csv")[0] == 0
         assert (tmp_path / f"{name}.csv").read_bytes() == (tmp_path / "a.csv").read_bytes()
 
 
@@ -202,15 +208,12 @@ LABELS: list[tuple[Callable[[int], Any], list[str]]] = [
 @pytest.mark.parametrize(("label", "more"), LABELS)
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 def test_labels_of_all_kinds(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], ending: str, label: Callable[[int], Any], more: list[str]
+    tmp_path: Path, run: Run, ending: str, label: Callable[[int], Any], more: list[str]
 ) -> None:
     """The label of the first batches is one only: what the labels are is known at the end."""
     rows = PEOPLE.sort_by("y")
     table = changed(rows, "y", pa.array([label(y) for y in rows.column("y").to_pylist()]))
-    common = ["fit", write(table, tmp_path / f"d{ending}"), *NAMES, "--epsilon", "0.05", *more, "-o"]
-    assert run(capsys, *common, tmp_path / "memory.json")[0] == 0
-    assert run(capsys, *common, tmp_path / "stream.json", "--stream")[0] == 0
-    assert bare(tmp_path / "memory.json") == bare(tmp_path / "stream.json")
+    same_models(run, tmp_path, write(table, tmp_path / f"d{ending}"), *more)
 
 
 def test_one_group_under_many_types(tmp_path: Path) -> None:
@@ -236,14 +239,11 @@ def test_one_group_under_many_types(tmp_path: Path) -> None:
     assert all((a == b).all() for a, b in zip(found.positives, rows.positives, strict=True))
 
 
-def test_missing_groups_become_a_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_groups_become_a_group(tmp_path: Path, run: Run) -> None:
     sex = [None if i % 5 == 0 else value for i, value in enumerate(PEOPLE.column("sex").to_pylist())]
     for ending in (".csv", ".parquet"):
         data = write(changed(PEOPLE, "sex", pa.array(sex)), tmp_path / f"d{ending}")
-        common = ["fit", data, *NAMES, "--epsilon", "0.05", "--missing", "group", "-o"]
-        assert run(capsys, *common, tmp_path / "memory.json")[0] == 0
-        assert run(capsys, *common, tmp_path / "stream.json", "--stream")[0] == 0
-        assert bare(tmp_path / "memory.json") == bare(tmp_path / "stream.json")
+        same_models(run, tmp_path, data, "--missing", "group")
 
 
 @given(SEEDS, st.integers(2, 8), st.integers(20, 200), st.sampled_from([2, 20, 1000]), st.booleans())
@@ -270,21 +270,19 @@ def test_counts_are_those_of_the_rows(
 
 
 @pytest.mark.parametrize("more", [[], ["--queries", "50"]])
-def test_bins_when_there_are_too_many_scores(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str]
-) -> None:
+def test_bins_when_there_are_too_many_scores(tmp_path: Path, run: Run, more: list[str]) -> None:
     """What the bins cost is stated, and holds for the gap before."""
     rng = np.random.default_rng(3)
     table = changed(people(6000), "p", pa.array(rng.random(6000)))
     labels = rng.random(6000) < np.where(np.array(table.column("sex")) == "F", np.array(table.column("p")), 0.5)
     data = write(changed(table, "y", pa.array(labels.astype(int))), tmp_path / "d.parquet")
     common = ["fit", data, *NAMES, "--epsilon", "0.05", "--format", "json", *more, "-o"]
-    exact = json.loads(run(capsys, *common, tmp_path / "a.json")[1])
-    code, out, _ = run(capsys, *common, tmp_path / "b.json", "--stream", "--max-distinct", "2048")
+    exact = json.loads(run(*common, tmp_path / "a.json")[1])
+    code, out, _ = run(*common, tmp_path / "b.json", "--stream", "--max-distinct", "2048")
     binned = json.loads(out)
     assert code == 0 and exact["count_error"] == 0.0 and 0 < binned["count_error"] < 0.05
     assert abs(binned["gap_before"] - exact["gap_before"]) <= 2 * binned["count_error"]
-    text = run(capsys, *[word for word in common if word not in ("--format", "json")], tmp_path / "b.json", "--stream",
+    text = run(*[word for word in common if word not in ("--format", "json")], tmp_path / "b.json", "--stream",
                "--max-distinct", "2048")[1]  # fmt: skip
     assert "bins" in text
 
@@ -307,33 +305,29 @@ WRONG: list[tuple[str, Any, str]] = [
 @pytest.mark.parametrize(("name", "value", "words"), WRONG)
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".arrow"])
 def test_the_row_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], ending: str, name: str, value: Any, words: str
+    tmp_path: Path, parts: Path, run: Run, ending: str, name: str, value: Any, words: str
 ) -> None:
-    folder = tmp_path / "parts"
-    folder.mkdir()
-    write(PEOPLE, folder / f"a{ending}")
-    bad = write(with_value(PEOPLE, name, 678, value), folder / f"b{ending}")
-    code, out, err = run(capsys, "fit", folder, *NAMES, "--weight", "w", "--epsilon", "0.05", "-o", tmp_path / "m.json")
+    write(PEOPLE, parts / f"a{ending}")
+    bad = write(with_value(PEOPLE, name, 678, value), parts / f"b{ending}")
+    code, out, err = run("fit", parts, *NAMES, "--weight", "w", "--epsilon", "0.05", "-o", tmp_path / "m.json")
     assert code == 2 and not out and err.count("\n") == 1 and not (tmp_path / "m.json").exists()
     assert words in err and f"'{bad}'" in err and "first such row there is 679" in err
 
 
-def test_a_word_among_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_word_among_numbers(tmp_path: Path, run: Run) -> None:
     """A CSV column that changes its type half-way."""
     data = write(changed(PEOPLE, "p", pa.array([*map(str, range(700)), *["much"] * 200])), tmp_path / "d.csv")
     for command in (
         ["fit", data, *NAMES, "--epsilon", "0.05", "-o", tmp_path / "m.json", "--stream"],
         ["audit", data, *NAMES, "--stream"],
     ):
-        code, _, err = run(capsys, *command)
+        code, _, err = run(*command)
         assert code == 2 and err.count("\n") == 1
         assert f"'{data}'" in err and "row 701 " in err and "'much'" in err
 
 
 @pytest.mark.parametrize("command", ["audit", "audit --stream", "monitor", "transform"])
-def test_numbers_and_fields_that_no_reader_can_take(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], model: Path, command: str
-) -> None:
+def test_numbers_and_fields_that_no_reader_can_take(tmp_path: Path, run: Run, model: Path, command: str) -> None:
     """A space that is no blank behind a number, and fields far longer than a block: the same from every command."""
     more = [] if "audit" in command else ["--model", model]
     more += ["--seed", "1", "-o", tmp_path / "o.csv"] if command == "transform" else []
@@ -347,20 +341,21 @@ def test_numbers_and_fields_that_no_reader_can_take(
     for row, words in wrong.items():
         data = tmp_path / "d.csv"
         data.write_text("p,y,sex,note\n" + "\n".join([*rows[:400], row, *rows[401:]]) + "\n", encoding="utf-8")
-        code, out, err = run(capsys, *command.split(), data, *names, *more)
+        code, out, err = run(*command.split(), data, *names, *more)
         assert code == 2 and not out and len(err) < 5000
         assert words in err
 
 
-def test_a_type_that_changes_between_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_type_that_changes_between_files(tmp_path: Path, run: Run) -> None:
+    bad, texts = tmp_path / "b.parquet", pa.array(list(map(str, PEOPLE.column("y").to_pylist())))
     write(PEOPLE, tmp_path / "a.parquet")
-    bad = write(changed(PEOPLE, "p", pa.array(["high"] * 900)), tmp_path / "b.parquet")
-    code, _, err = run(capsys, "fit", tmp_path, *NAMES, "--epsilon", "0.05", "-o", tmp_path / "m.json")
-    assert code == 2 and err.count("\n") == 1 and f"'{bad}'" in err and "real numbers" in err
-    write(changed(PEOPLE, "y", pa.array(list(map(str, PEOPLE.column("y").to_pylist())))), bad)
-    code, _, err = run(capsys, "fit", tmp_path, *NAMES, "--epsilon", "0.05", "-o", tmp_path / "m.json")
-    assert code == 2 and err.count("\n") == 1
-    assert f"text in '{bad}' and numbers in '{tmp_path / 'a.parquet'}'" in err
+    for name, column, words in (
+        ("p", pa.array(["high"] * 900), "real numbers"),
+        ("y", texts, f"text in '{bad}' and numbers in '{tmp_path / 'a.parquet'}'"),
+    ):
+        write(changed(PEOPLE, name, column), bad)
+        code, _, err = run("fit", tmp_path, *NAMES, "--epsilon", "0.05", "-o", tmp_path / "m.json")
+        assert code == 2 and err.count("\n") == 1 and f"'{bad}'" in err and words in err
 
 
 @pytest.mark.parametrize(
@@ -376,12 +371,10 @@ def test_a_type_that_changes_between_files(tmp_path: Path, capsys: pytest.Captur
     ],
 )
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
-def test_the_same_errors_as_in_memory(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], ending: str, table: pa.Table, words: str
-) -> None:
+def test_the_same_errors_as_in_memory(tmp_path: Path, run: Run, ending: str, table: pa.Table, words: str) -> None:
     data = write(table, tmp_path / f"d{ending}")
     common = ["fit", data, *NAMES, "--epsilon", "0.05", "-o", tmp_path / "m.json"]
-    memory, stream = run(capsys, *common), run(capsys, *common, "--stream")
+    memory, stream = run(*common), run(*common, "--stream")
     assert memory[0] == stream[0] == 2 and words in memory[2]
     assert memory[2] == stream[2]
 
@@ -396,17 +389,17 @@ NESTED = {
 @pytest.mark.parametrize("ending", [".parquet", ".arrow"])
 @pytest.mark.parametrize("more", [[], ["--stream"]])
 def test_columns_that_are_not_there_or_hold_no_plain_values(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], ending: str, more: list[str]
+    tmp_path: Path, run: Run, ending: str, more: list[str]
 ) -> None:
     data = write(PEOPLE, tmp_path / f"d{ending}")
     for option, name in (("--group", "sexx"), ("--label", "yy"), ("--score", "pp"), ("--group", "sex.list.element")):
         words = [name if NAMES[i - 1] == option else word for i, word in enumerate(NAMES)]
-        code, _, err = run(capsys, "audit", data, *words, *more)
+        code, _, err = run("audit", data, *words, *more)
         assert code == 2 and f"no column {name!r}; columns: 'id'" in err
     for kind, values in NESTED.items():
         for name, what in (("sex", "sensitive_features"), ("y", "y"), ("p", "scores")):
             data = write(changed(PEOPLE, name, values), tmp_path / f"{kind}{ending}")
-            code, _, err = run(capsys, "audit", data, *NAMES, *more)
+            code, _, err = run("audit", data, *NAMES, *more)
             assert code == 2 and f"audit: {what}" in err
             assert ("must be real numbers" if name == "p" else "must hold one plain value per row") in err
 
@@ -417,34 +410,25 @@ def test_groups_that_would_share_a_name(tmp_path: Path) -> None:
     table = changed(table, "sex", pa.array(["a", "a & b"]))
     for i in range(2):
         write(table.slice(i, 1), tmp_path / f"{i}.parquet")
-    with pytest.raises(DataError, match="would both be called 'a & b & c'"):
-        count_table(find_parts(tmp_path), ColumnNames("p", ("sex", "b"), "y"))
+    refuses("would both be called 'a & b & c'", count_table, find_parts(tmp_path), ColumnNames("p", ("sex", "b"), "y"))
 
 
 def test_too_many_labels_or_a_budget_too_small(tmp_path: Path) -> None:
     data = write(people(1500), tmp_path / "d.parquet")
-    with pytest.raises(DataError, match="column 'id' has more than 1000"):
-        count_table(find_parts(data), ColumnNames("p", ("sex",), "id"))
-    with pytest.raises(DataError, match="--max-distinct"):
-        count_table(find_parts(data), ColumnNames("p", ("sex",), "y"), most=5)
-    with pytest.raises(DataError, match="named twice"):
-        ColumnNames("p", ("sex", "sex"), "y")
+    refuses("column 'id' has more than 1000", count_table, find_parts(data), ColumnNames("p", ("sex",), "id"))
+    refuses("--max-distinct", count_table, find_parts(data), ColumnNames("p", ("sex",), "y"), most=5)
+    refuses("named twice", ColumnNames, "p", ("sex", "sex"), "y")
 
 
 # ---- which files -----------------------------------------------------------------------------------------------
 
 
 def test_files_that_are_no_tables(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="has none"):
-        find_parts(tmp_path)
-    with pytest.raises(DataError, match="no file fits"):
-        find_parts(tmp_path / "*.csv")
-    with pytest.raises(DataError, match="there is no file"):
-        find_parts(tmp_path / "d.csv")
+    for name, words in (("", "has none"), ("*.csv", "no file fits"), ("d.csv", "there is no file")):
+        refuses(words, find_parts, tmp_path / name)
     write(PEOPLE, tmp_path / "d.csv")
     (tmp_path / "notes.txt").write_text("no table")
-    with pytest.raises(DataError, match=r"notes\.txt' is none; name the files by a pattern"):
-        find_parts(tmp_path)
+    refuses(r"notes\.txt' is none; name the files by a pattern", find_parts, tmp_path)
     assert [part.path.name for part in find_parts(tmp_path / "*.csv")] == ["d.csv"]
 
 
@@ -470,7 +454,7 @@ def test_a_folder_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links")
-def test_links(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_links(tmp_path: Path, run: Run) -> None:
     """Those to other files and folders are followed; no row is read twice."""
     parts, other = tmp_path / "parts", tmp_path / "other"
     for folder in (parts, other):
@@ -483,22 +467,22 @@ def test_links(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, target in loops.items():
         (parts / name).symlink_to(target)
         for data in (parts, f"{parts}/**/*.csv"):
-            code, out, err = run(capsys, "audit", data, *NAMES)
+            code, out, err = run("audit", data, *NAMES)
             assert code == 2 and not out
             assert ("would be read twice" if name in list(loops)[:2] else "leads nowhere or back to itself") in err
         (parts / name).unlink()
     (tmp_path / "m.json").symlink_to("m.json")
-    code, _, err = run(capsys, "fit", parts, *NAMES, "--epsilon", "0.1", "-o", tmp_path / "m.json")
+    code, _, err = run("fit", parts, *NAMES, "--epsilon", "0.1", "-o", tmp_path / "m.json")
     assert code == 2 and "it is a link that leads back to itself; name another" in err
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files that are no text")
 @pytest.mark.parametrize("command", ["fit", "audit", "frontier"])
-def test_names_that_are_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
+def test_names_that_are_no_text(tmp_path: Path, run: Run, command: str) -> None:
     data = write(PEOPLE, tmp_path / os.fsdecode(b"d\xff.csv"))
     more = ["--epsilon", "0.1", "-o", tmp_path / "m.json"] if command == "fit" else []
     for path in (data, tmp_path) if command != "frontier" else (data,):
-        code, _, err = run(capsys, command, path, *NAMES, *more)
+        code, _, err = run(command, path, *NAMES, *more)
         assert code == 2 and "the name of a file must be UTF-8 text, got b'" in err and "d\\xff.csv'; rename it" in err
 
 
@@ -572,9 +556,7 @@ STREAMED = [
 
 
 @pytest.mark.parametrize("words", STREAMED, ids=" ".join)
-def test_other_commands_are_the_same(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], model: Path, words: list[str]
-) -> None:
+def test_other_commands_are_the_same(tmp_path: Path, run: Run, model: Path, words: list[str]) -> None:
     """From a file in memory, from a stream, and from a folder with a batch of one label only."""
     whole, folder = write(PEOPLE.sort_by("y"), tmp_path / "d.parquet"), tmp_path / "parts"
     folder.mkdir()
@@ -584,9 +566,7 @@ def test_other_commands_are_the_same(
     more += ["-o", tmp_path / "page.html", "--title", "People"] if words[0] == "report" else []
     found, pages = [], set()
     for data in ([whole], [whole, "--stream"], [folder])[: 2 if words[0] == "report" else 3]:
-        code, out, err = run(
-            capsys, words[0], *data, "--score", "p", "--group", "sex", *words[1:], *more, "--format", "json"
-        )
+        code, out, err = run(words[0], *data, "--score", "p", "--group", "sex", *words[1:], *more, "--format", "json")
         assert code in (0, 1), err
         found.append({"code": code, **json.loads(out)})
         pages.add((tmp_path / "page.html").read_bytes() if words[0] == "report" else b"")
@@ -595,19 +575,17 @@ def test_other_commands_are_the_same(
     assert len(pages) == 1, "pages differ"
 
 
-def test_new_people_of_one_label_and_too_many_scores(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], model: Path
-) -> None:
+def test_new_people_of_one_label_and_too_many_scores(tmp_path: Path, run: Run, model: Path) -> None:
     data = write(PEOPLE.filter(pc.equal(PEOPLE["y"], 1)), tmp_path / "d.csv")
     common = ["monitor", data, "--model", model, *NAMES, "--format", "json"]
-    memory, stream = run(capsys, *common), run(capsys, *common, "--stream")
+    memory, stream = run(*common), run(*common, "--stream")
     assert memory == stream and memory[0] in (0, 1)
     table = people(3000)
     table = changed(table, "p", pa.array(np.random.default_rng(0).random(3000)))
     write(table, data)
-    code, _, err = run(capsys, *common, "--max-distinct", 1024)
+    code, _, err = run(*common, "--max-distinct", 1024)
     assert code == 2 and "there may be 1,024 different (group, label, score) at most" in err
-    code, _, err = run(capsys, "frontier", data, *NAMES, "--epsilons", "0.1", "--no-bound", "--max-distinct", 1024)
+    code, _, err = run("frontier", data, *NAMES, "--epsilons", "0.1", "--no-bound", "--max-distinct", 1024)
     assert code == 0 and "warning: scores were counted in bins, so that rates can be off by up to 0." in err
 
 
@@ -647,6 +625,13 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "m.json"
 
 
+@pytest.fixture
+def transform(run: Run, model: Path) -> Run:
+    """The command with the module's model: its data, its output, and any further words."""
+    how = ["--model", model, "--score", "p", "--group", "sex"]
+    return lambda data, out, *words: run("transform", data, *how, *(words or ("--id", "id")), "-o", out)
+
+
 def read_any(path: Path) -> pa.Table:
     if path.name.endswith(".parquet"):
         return pyarrow.parquet.read_table(path)
@@ -672,23 +657,16 @@ def read_any(path: Path) -> pa.Table:
     ],
 )
 def test_the_fair_scores_are_the_same(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    model: Path,
-    ending: str,
-    out: str,
-    draw: list[str],
+    tmp_path: Path, transform: Run, monkeypatch: pytest.MonkeyPatch, ending: str, out: str, draw: list[str]
 ) -> None:
     """In many batches and in one."""
     data = write(PEOPLE, tmp_path / f"d{ending}")
-    common = ["transform", data, "--model", model, "--score", "p", "--group", "sex", *draw, "-o"]
     memory, stream = tmp_path / f"memory{out}", tmp_path / f"stream{out}"
     with monkeypatch.context() as patch:
         patch.setattr(read, "ROWS", 1 << 18)
         patch.setattr(read, "CSV_BLOCK", 1 << 23)
-        assert run(capsys, *common, memory)[0] == 0
-    code, words, _ = run(capsys, *common, stream)
+        assert transform(data, memory, *draw)[0] == 0
+    code, words, _ = transform(data, stream, *draw)
     assert code == 0 and words == f"900 rows with fair scores in column 'p_fair' written to {stream}\n"
     if "csv" in out or "tsv" in out:
         assert memory.read_bytes() == stream.read_bytes()
@@ -697,28 +675,23 @@ def test_the_fair_scores_are_the_same(
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([data.name, memory.name, stream.name])
 
 
-def test_ids_of_both_kinds_in_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str], model: Path) -> None:
+def test_ids_of_both_kinds_in_csv(tmp_path: Path, transform: Run, model: Path) -> None:
     """An id's type does not depend on its batch."""
     ids = [str(i) if i < 500 else f"a{i}" if i % 2 else f"0{i}" for i in range(900)]
     data = write(changed(PEOPLE, "id", pa.array(ids)), tmp_path / "d.csv")
-    common = ["transform", data, "--model", model, "--score", "p", "--group", "sex", "--id", "id", "-o"]
-    assert run(capsys, *common, tmp_path / "a.csv")[0] == 0
+    assert transform(data, tmp_path / "a.csv")[0] == 0
     typed = [int(text) if i < 500 else text for i, text in enumerate(ids)]
     columns = PEOPLE.column("p"), PEOPLE.column("sex")
     fair = FairModel.load(model).transform(columns[0], sensitive_features=columns[1], ids=typed)
     assert read_any(tmp_path / "a.csv").column("p_fair").to_pylist() == fair.tolist()
 
 
-def test_a_folder_into_a_file_or_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str], model: Path) -> None:
-    folder = tmp_path / "parts"
-    folder.mkdir()
+def test_a_folder_into_a_file_or_a_folder(tmp_path: Path, parts: Path, transform: Run) -> None:
     for i in range(3):
-        write(PEOPLE.slice(300 * i, 300), folder / f"{i}.parquet")
+        write(PEOPLE.slice(300 * i, 300), parts / f"{i}.parquet")
     whole = write(PEOPLE, tmp_path / "whole.parquet")
-    common = ["--model", model, "--score", "p", "--group", "sex", "--seed", "5", "-o"]
-    assert run(capsys, "transform", whole, *common, tmp_path / "a.parquet")[0] == 0
-    assert run(capsys, "transform", folder, *common, tmp_path / "b.parquet")[0] == 0
-    assert run(capsys, "transform", folder, *common, f"{tmp_path / 'out'}/")[0] == 0
+    for data, out in ((whole, "a.parquet"), (parts, "b.parquet"), (parts, "out/")):
+        assert transform(data, f"{tmp_path}/{out}", "--seed", "5")[0] == 0
     expected = read_any(tmp_path / "a.parquet")
     assert read_any(tmp_path / "b.parquet").equals(expected)
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
@@ -727,57 +700,45 @@ def test_a_folder_into_a_file_or_a_folder(tmp_path: Path, capsys: pytest.Capture
 
 
 @pytest.mark.parametrize("output", ["parts/", "parts/x.csv", "parts/more/", "parts/more/x.csv", "parts/0.csv", "link/"])
-def test_outputs_among_the_inputs(tmp_path: Path, capsys: pytest.CaptureFixture[str], model: Path, output: str) -> None:
-    folder = tmp_path / "parts"
-    (folder / "more").mkdir(parents=True)
-    (tmp_path / "link").symlink_to(folder)
+def test_outputs_among_the_inputs(tmp_path: Path, parts: Path, transform: Run, output: str) -> None:
+    (parts / "more").mkdir()
+    (tmp_path / "link").symlink_to(parts)
     for i in range(2):
-        write(PEOPLE.slice(450 * i, 450), folder / f"{i}.csv")
-    before = {path: path.read_bytes() for path in folder.glob("*.csv")}
-    how = ["--model", model, "--score", "p", "--group", "sex", "--id", "id", "-o", f"{tmp_path}/{output}"]
-    code, out, err = run(capsys, "transform", folder, *how)
+        write(PEOPLE.slice(450 * i, 450), parts / f"{i}.csv")
+    before = {path: path.read_bytes() for path in parts.glob("*.csv")}
+    target = f"{tmp_path}/{output}"
+    code, out, err = transform(parts, target)
     place = tmp_path / output / ("0.csv" if output.endswith("/") else "")
     assert code == 2 and not out and err.count("\n") == 1 and f"'{place}'" in err and "with -o" in err
-    assert {path: path.read_bytes() for path in folder.rglob("*.csv")} == before
-    code, _, err = run(capsys, "transform", folder / "*.csv", *how)
+    assert {path: path.read_bytes() for path in parts.rglob("*.csv")} == before
+    code, _, err = transform(parts / "*.csv", target)
     assert code == (0 if "more" in output else 2)
-    if output == "parts/":
-        assert run(capsys, "transform", folder / "0.csv", *how)[0] == 2
-    if output == "parts/0.csv":
-        assert run(capsys, "transform", folder / "[0]*.csv", *how)[0] == 2
-    if output == "parts/x.csv":
-        assert run(capsys, "transform", folder / "0.csv", *how)[0] == 0
-    assert before.items() <= {path: path.read_bytes() for path in folder.glob("*.csv")}.items()
+    for name, place, wanted in (("0.csv", "parts/", 2), ("[0]*.csv", "parts/0.csv", 2), ("0.csv", "parts/x.csv", 0)):
+        assert output != place or transform(parts / name, target)[0] == wanted
+    assert before.items() <= {path: path.read_bytes() for path in parts.glob("*.csv")}.items()
 
 
-def test_the_advice_for_paths_of_the_wrong_kind(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], model: Path
-) -> None:
-    folder = tmp_path / "parts"
-    folder.mkdir()
-    write(PEOPLE, folder / "a.csv")
+def test_the_advice_for_paths_of_the_wrong_kind(tmp_path: Path, parts: Path, run: Run, transform: Run) -> None:
+    write(PEOPLE, parts / "a.csv")
     counted = ["--score", "p", "--group", "sex", "--positives", "y", "--negatives", "w"]
-    for words in (["audit", folder, *counted], ["report", folder, *counted, "-o", tmp_path / "r.html"]):
-        code, _, err = run(capsys, *words)
+    for words in (["audit", parts, *counted], ["report", parts, *counted, "-o", tmp_path / "r.html"]):
+        code, _, err = run(*words)
         assert code == 2 and "it is a folder; name a file in it: this takes one file" in err
     with pytest.raises(DataError, match=f"there is no file '{tmp_path / 'nope'}'"):
         fairroc.count_files(tmp_path / "nope", score="p", label="y", group="sex")
     (tmp_path / "out").mkdir()
-    common = ["transform", folder, "--model", model, "--score", "p", "--group", "sex", "--id", "id", "-o"]
-    code, _, err = run(capsys, *common, tmp_path / "out")
+    code, _, err = transform(parts, tmp_path / "out")
     assert code == 2 and f"(-o {tmp_path / 'out'}/)" in err
-    assert run(capsys, *common, f"{tmp_path / 'out'}/")[0] == 0
+    assert transform(parts, f"{tmp_path / 'out'}/")[0] == 0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of a process")
 def test_more_files_than_may_be_open(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, model: Path
+    tmp_path: Path, parts: Path, transform: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One file at a time is open for writing; a file without rows gets one without rows."""
-    folder = tmp_path / "parts"
-    folder.mkdir()
     for i in range(40):
-        write(PEOPLE.slice(20 * i, 0 if i in (0, 7, 39) else 20), folder / f"{i:02}.csv")
+        write(PEOPLE.slice(20 * i, 0 if i in (0, 7, 39) else 20), parts / f"{i:02}.csv")
     plain, most = os.fsync, 0
 
     def counted(descriptor: int) -> None:
@@ -786,8 +747,7 @@ def test_more_files_than_may_be_open(
         plain(descriptor)
 
     monkeypatch.setattr(os, "fsync", counted)
-    how = ["--model", model, "--score", "p", "--group", "sex", "--id", "id", "-o", f"{tmp_path / 'out'}/"]
-    assert run(capsys, "transform", folder, *how)[0] == 0
+    assert transform(parts, f"{tmp_path / 'out'}/")[0] == 0
     assert most == 1  # the one that is written
     got = [read_any(path).num_rows for path in sorted((tmp_path / "out").iterdir())]
     assert got == [0 if i in (0, 7, 39) else 20 for i in range(40)]
@@ -801,44 +761,37 @@ def held_files() -> list[Path]:
     return [link.readlink() for link in links.iterdir() if link.is_symlink()]
 
 
-def test_files_that_do_not_go_into_one(tmp_path: Path, capsys: pytest.CaptureFixture[str], model: Path) -> None:
-    folder = tmp_path / "parts"
-    folder.mkdir()
-    write(PEOPLE, folder / "a.parquet")
-    write(changed(PEOPLE, "w", pa.array(["w"] * 900)), folder / "b.parquet")
-    common = ["transform", folder, "--model", model, "--score", "p", "--group", "sex", "--id", "id", "-o"]
-    code, _, err = run(capsys, *common, tmp_path / "o.csv")
+def test_files_that_do_not_go_into_one(tmp_path: Path, parts: Path, transform: Run) -> None:
+    write(PEOPLE, parts / "a.parquet")
+    write(changed(PEOPLE, "w", pa.array(["w"] * 900)), parts / "b.parquet")
+    code, _, err = transform(parts, tmp_path / "o.csv")
     assert code == 2 and err.count("\n") == 1 and "column 'w' is string and int64" in err
-    assert run(capsys, *common, f"{tmp_path / 'o'}/")[0] == 0
-    (folder / "more").mkdir()
-    write(PEOPLE, folder / "more" / "a.parquet")
-    code, _, err = run(capsys, *common, f"{tmp_path / 'p'}/")
+    assert transform(parts, f"{tmp_path / 'o'}/")[0] == 0
+    (parts / "more").mkdir()
+    write(PEOPLE, parts / "more" / "a.parquet")
+    code, _, err = transform(parts, f"{tmp_path / 'p'}/")
     assert code == 2 and "two files are called 'a.parquet'" in err and not (tmp_path / "p").exists()
 
 
-def test_categories_in_files(tmp_path: Path, capsys: pytest.CaptureFixture[str], model: Path) -> None:
+def test_categories_in_files(tmp_path: Path, parts: Path, transform: Run) -> None:
     """Dictionaries that differ from file to file: kept in Parquet, plain values in Arrow."""
-    folder = tmp_path / "parts"
-    folder.mkdir()
     for i in range(2):
         rows = PEOPLE.slice(450 * i, 450).sort_by([("sex", "descending" if i else "ascending")])
-        write(changed(rows, "sex", rows.column("sex").dictionary_encode()), folder / f"{i}.parquet")
-    common = ["transform", folder, "--model", model, "--score", "p", "--group", "sex", "--id", "id", "-o"]
+        write(changed(rows, "sex", rows.column("sex").dictionary_encode()), parts / f"{i}.parquet")
     for name in ("o.parquet", "o.arrow", "o.csv"):
-        assert run(capsys, *common, tmp_path / name)[0] == 0
+        assert transform(parts, tmp_path / name)[0] == 0
     expected = {row["id"]: (row["sex"], row["p_fair"]) for row in read_any(tmp_path / "o.parquet").to_pylist()}
     assert len(expected) == 900
     for name in ("o.arrow", "o.csv"):
         assert {row["id"]: (row["sex"], row["p_fair"]) for row in read_any(tmp_path / name).to_pylist()} == expected
 
 
-def test_unknown_groups_are_counted_once(tmp_path: Path, capsys: pytest.CaptureFixture[str], model: Path) -> None:
+def test_unknown_groups_are_counted_once(tmp_path: Path, transform: Run) -> None:
     sex = ["X" if i % 100 == 0 else value for i, value in enumerate(PEOPLE.column("sex").to_pylist())]
     data = write(changed(PEOPLE, "sex", pa.array(sex)), tmp_path / "d.parquet")
-    common = ["transform", data, "--model", model, "--score", "p", "--group", "sex", "--id", "id", "-o"]
-    code, _, err = run(capsys, *common, tmp_path / "o.csv", "--on-unknown-group", "M")
+    code, _, err = transform(data, tmp_path / "o.csv", "--id", "id", "--on-unknown-group", "M")
     assert code == 0 and err.count("warning") == 1 and "warning: 9 of 900 rows belong to groups" in err
-    code, _, err = run(capsys, *common, tmp_path / "o2.csv")
+    code, _, err = transform(data, tmp_path / "o2.csv")
     assert code == 2 and "the model knows the groups 'F', 'M'" in err and "first such row there is 1," in err
     assert not (tmp_path / "o2.csv").exists()
 
@@ -853,28 +806,22 @@ def test_unknown_groups_are_counted_once(tmp_path: Path, capsys: pytest.CaptureF
         ("sex", "", "first such row there is 556"),
     ],
 )
-def test_transform_names_the_row(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], model: Path, name: str, value: str, words: str
-) -> None:
+def test_transform_names_the_row(tmp_path: Path, transform: Run, name: str, value: str, words: str) -> None:
     texts = changed(PEOPLE, name, pa.array(list(map(str, PEOPLE.column(name).to_pylist()))))
     data = write(with_value(texts, name, 555, value), tmp_path / "d.csv")
-    common = ["transform", data, "--model", model, "--score", "p", "--group", "sex", "--id", "id", "-o"]
-    code, out, err = run(capsys, *common, tmp_path / "o.csv")
+    code, out, err = transform(data, tmp_path / "o.csv")
     assert code == 2 and not out and err.count("\n") == 1 and words in err and f"'{data}'" in err
     assert len(re.findall(r"\brow (?:there is )?\d+", err)) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["d.csv"]
 
 
-def test_a_bar_on_a_terminal(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, model: Path
-) -> None:
+def test_a_bar_on_a_terminal(tmp_path: Path, run: Run, transform: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     data = write(PEOPLE, tmp_path / "d.parquet")
     monkeypatch.setattr(output, "PATIENCE", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    err = run(capsys, "fit", data, *NAMES, "--epsilon", "0.05", "--stream", "-o", tmp_path / "m.json")[2]
+    err = run("fit", data, *NAMES, "--epsilon", "0.05", "--stream", "-o", tmp_path / "m.json")[2]
     assert "\r\x1b[Kreading, MB [" in err
-    common = ["transform", data, "--model", model, "--score", "p", "--group", "sex", "--id", "id", "-o"]
-    assert "\r\x1b[Ktransforming, MB [" in run(capsys, *common, tmp_path / "o.csv")[2]
+    assert "\r\x1b[Ktransforming, MB [" in transform(data, tmp_path / "o.csv")[2]
 
 
 # ---- memory ----------------------------------------------------------------------------------------------------

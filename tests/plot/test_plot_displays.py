@@ -21,6 +21,7 @@ from fairroc.plot.display import MOST_POINTS, labels, look, thin_path, thin_peak
 from fairroc.plot.gap import gap_band
 from fairroc.plot.roc import GroupCurve, band_outline
 from fitted_people import FairROC, FairROCClassifier, frontier
+from refusals import refuses
 
 SCORED = [FairROCDisplay, GapDisplay, ScoreDisplay]
 ALL = [*SCORED, FrontierDisplay]
@@ -43,6 +44,11 @@ def post() -> FairROC:
 def draw(display: Any, groups: int = 2, **how: Any) -> Any:
     scores, y, group = people(groups)
     return display.from_predictions(scores, y, sensitive_features=group, **how)
+
+
+def shown(display: Any, model: Any, **how: Any) -> Any:
+    scores, y, group = people()
+    return display.from_estimator(model, scores, y, sensitive_features=group, **how)
 
 
 @pytest.mark.parametrize("display", ALL)
@@ -227,9 +233,7 @@ def test_scores_on_another_scale_are_refused(post: FairROC, display: Any) -> Non
 
 def test_after_is_exact_over_the_draw(post: FairROC) -> None:
     """On the people fitted, the certificate's gap and AUCs; the bands keep the original score's widths."""
-    scores, y, group = people()
-    roc = FairROCDisplay.from_estimator(post, scores, y, sensitive_features=group)
-    gap = GapDisplay.from_estimator(post, scores, y, sensitive_features=group)
+    roc, gap = shown(FairROCDisplay, post), shown(GapDisplay, post)
     assert np.allclose([curve.auc for curve in roc.after], [g.auc for g in post.certificate_.groups])
     assert [curve.band for curve in roc.after] == [curve.band for curve in roc.before]
     assert np.isclose(gap.after.largest, post.certificate_.gap) and gap.epsilon == 0.1
@@ -268,11 +272,9 @@ def test_a_higher_score_is_never_less_likely_accepted(how: dict[str, Any]) -> No
 
 @pytest.mark.parametrize("display", SCORED)
 def test_all_estimators_show_the_same(display: Any, post: FairROC) -> None:
-    scores, y, group = people()
-    one = display.from_estimator(post, scores, y, sensitive_features=group)
+    one = shown(display, post)
     for other in (post.model_, post.fitted_):
-        same = display.from_estimator(other, scores, y, sensitive_features=group)
-        for a, b in zip(one.line_, same.line_, strict=True):
+        for a, b in zip(one.line_, shown(display, other).line_, strict=True):
             assert np.array_equal(a.get_data(), b.get_data())
 
 
@@ -292,11 +294,10 @@ def test_a_classifier_is_shown_by_its_base_score(display: Any) -> None:
 def test_a_score_that_is_fair_already_is_shown_twice() -> None:
     scores, y, group = people()
     post = FairROC(epsilon=2, salt=1).fit(scores, y, sensitive_features=group)
-    found = FairROCDisplay.from_estimator(post, scores, y, sensitive_features=group)
+    found = shown(FairROCDisplay, post)
     for before, after in zip(found.before, found.after, strict=True):
         assert np.array_equal(before.fpr, after.fpr) and np.array_equal(before.tpr, after.tpr)
-    gap = GapDisplay.from_estimator(post, scores, y, sensitive_features=group)
-    assert np.array_equal(*(line.get_ydata() for line in gap.line_))
+    assert np.array_equal(*(line.get_ydata() for line in shown(GapDisplay, post).line_))
 
 
 def test_other_scores_as_after(post: FairROC) -> None:
@@ -311,8 +312,7 @@ def test_other_scores_as_after(post: FairROC) -> None:
 
 @pytest.mark.parametrize("display", [FairROCDisplay, ScoreDisplay])
 def test_which_score_on_which_axes(display: Any, post: FairROC) -> None:
-    scores, y, group = people()
-    found = display.from_estimator(post, scores, y, sensitive_features=group)
+    found = shown(display, post)
     before, after, *_ = found.axes_
     titles = [axes.get_title("left") for axes in found.axes_]
     pair = Figure().subplots(1, 2)
@@ -320,12 +320,9 @@ def test_which_score_on_which_axes(display: Any, post: FairROC) -> None:
     assert found.plot(Figure().subplots()).ax_.get_title("left") == titles[1]
     assert found.plot(which="before").ax_.get_title("left") == titles[0]
     assert before is not after and len(found.axes_) == 1
-    with pytest.raises(DataError, match="ax must be 1 matplotlib Axes, or None"):
-        found.plot(pair, which="before")
-    with pytest.raises(DataError, match=r"which must be 'before', 'after'.* or None, got 'both'"):
-        found.plot(which="both")
-    with pytest.raises(DataError, match="which='after' needs a fair score"):
-        draw(display, which="after")
+    refuses("ax must be 1 matplotlib Axes, or None", found.plot, pair, which="before")
+    refuses(r"which must be 'before', 'after'.* or None, got 'both'", found.plot, which="both")
+    refuses("which='after' needs a fair score", draw, display, which="after")
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -379,8 +376,7 @@ def test_a_model_that_draws_nobody_shows_its_maps(epsilon: float) -> None:
 
 
 def test_maps_need_a_model_that_draws_nobody() -> None:
-    with pytest.raises(DataError, match="which='map' needs a model that draws nobody, and there is none"):
-        draw(ScoreDisplay, which="map")
+    refuses("which='map' needs a model that draws nobody, and there is none", draw, ScoreDisplay, which="map")
 
 
 def test_few_scores_have_bins_of_their_own() -> None:
@@ -509,8 +505,7 @@ def test_what_cannot_be_shown(display: Any) -> None:
         display.from_estimator(FairROC(), scores, y, sensitive_features=group)
     with pytest.raises(NotFittedError):
         display.from_estimator(FairROCClassifier(LogisticRegression()), scores[:, None], y, sensitive_features=group)
-    with pytest.raises(DataError, match="sensitive_features must be given"):
-        display.from_estimator(FairROC(), scores, y)
+    refuses("sensitive_features must be given", display.from_estimator, FairROC(), scores, y)
 
 
 @pytest.mark.parametrize("display", ALL)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -180,7 +180,28 @@ def test_floors() -> None:
     assert floor("new") is None
 
 
-def test_import_is_light() -> None:
-    code = f"import sys, fairroc; print(sorted(set({HEAVY}) & set(sys.modules)))"
+@pytest.mark.parametrize(
+    ("code", "heavy"),
+    [
+        ("import fairroc", HEAVY),
+        ("import fairroc.options, fairroc.cli.main", ("numpy", "pyarrow")),
+        ("import fairroc.tables.read, fairroc.tables.write", ("pyarrow", "pandas")),
+        ("import fairroc.people.rows", ("pandas", "pyarrow", "scipy", "sklearn")),
+        ("import fairroc.report", ("jinja2", "matplotlib", "sklearn")),  # loaded when a page is written
+        (
+            "import numpy as np; from fairroc.model.draw import uniforms_from_ids as u\n"
+            "u(np.arange(3), salt=7); u([1, 2], salt=7)",
+            ("narwhals", "pandas", "polars", "pyarrow"),
+        ),
+        (
+            "import numpy as np; from fairroc.people.counts import ScoreCounts\n"
+            "ScoreCounts.from_rows(np.arange(4.0), [0, 1, 0, 1], sensitive_features=[0, 0, 1, 1])\n"
+            "import fairroc.model.model, fairroc.backends.torch",
+            ("torch",),
+        ),
+    ],
+)
+def test_what_is_light(code: str, heavy: Collection[str]) -> None:
+    code = f"import sys; {code}\nprint(sorted(set({heavy}) & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -32,6 +32,7 @@ from fairroc.errors import DataError, FairrocWarning, UnknownGroupError
 from fairroc.fitting.certificate import certify
 from fairroc.fitting.fit import Fitted, fit
 from fairroc.people.door import read_people
+from fairroc.people.people import People
 from fitted_people import FairROC, fitted_options
 from real_scores import NAMES, columns
 from strategies import EPSILONS as ALL_EPSILONS
@@ -63,6 +64,10 @@ class Rows:
     def take(self, index) -> Rows:
         weights = None if self.weights is None else self.weights[index]
         return Rows(self.scores[index], self.y[index], self.groups[index], weights)
+
+
+def columns_of(rows: Rows) -> People:
+    return read_people(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
 
 
 def from_population(population) -> Rows:
@@ -127,7 +132,7 @@ def fitted(rows: Rows, epsilon: float, norm=1, draw: str = "all", queries: int |
     """A fit with fixed salt and date; what it warns of is tested elsewhere."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairrocWarning)
-        columns = read_people(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
+        columns = columns_of(rows)
         options = fitted_options(epsilon=epsilon, norm=norm, draw=draw, queries=queries)
         done = fit(columns, options, salt=7, date=DATE)
         return replace(done, model=FairModel.of(done.model))

@@ -16,9 +16,10 @@ import pandas as pd
 import pytest
 from test_cli import Run, run
 
-from fairroc import DataError, write_pack
+from fairroc import write_pack
 from fairroc.report import pack as module
 from fitted_people import FairROC
+from refusals import refuses
 
 __all__ = ["run"]  # a fixture
 
@@ -377,13 +378,10 @@ def test_bad_arguments_leave_nothing(
 
 def test_what_does_not_go_together(tmp_path: Path) -> None:
     model = FairROC(epsilon=0.1).fit(PEOPLE["p"], PEOPLE["y"], sensitive_features=PEOPLE["sex"]).model_
-    with pytest.raises(DataError, match="give either a model or epsilon"):
-        made(tmp_path / "a", model=model, epsilon=0.1)
+    refuses("give either a model or epsilon", made, tmp_path / "a", model=model, epsilon=0.1)
     drop = {"sensitive_features": PEOPLE["race"], "epsilon": 0.3, "small_groups": "drop", "min_class_rows": 10}
-    with pytest.raises(DataError, match="needs a fair score for everybody"):
-        made(tmp_path / "b", **drop)
-    with pytest.raises(DataError, match="same number of rows"):
-        made(tmp_path / "c", categories={"sex": ["a", "b"]})
+    refuses("needs a fair score for everybody", made, tmp_path / "b", **drop)
+    refuses("same number of rows", made, tmp_path / "c", categories={"sex": ["a", "b"]})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -400,19 +398,16 @@ def test_all_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     with monkeypatch.context() as patch:
         patch.setattr("os.fsync", full)
         for name in ("pack", "new"):
-            with pytest.raises(DataError, match="No space left on device"):
-                module.write_folder(tmp_path / name, told)
+            refuses("No space left on device", module.write_folder, tmp_path / name, told)
     assert {path.name: path.read_bytes() for path in (tmp_path / "pack").iterdir()} == before
     assert not (tmp_path / "new").exists()
     module.write_folder(tmp_path / "pack", told)  # again, over itself
     (tmp_path / "pack" / "notes.txt").write_text("mine", encoding="utf-8")
-    with pytest.raises(DataError, match=r"holds 'notes.txt'"):
-        module.write_folder(tmp_path / "pack", told)
+    refuses(r"holds 'notes.txt'", module.write_folder, tmp_path / "pack", told)
     (tmp_path / "pack" / "notes.txt").unlink()
     card = tmp_path / "pack" / "README.md"
     card.write_text(card.read_text(encoding="utf-8").replace("to be filled in: licence", "MIT"), encoding="utf-8")
-    with pytest.raises(DataError, match=r"README.md' was changed since it was written"):
-        module.write_folder(tmp_path / "pack", told)
+    refuses(r"README.md' was changed since it was written", module.write_folder, tmp_path / "pack", told)
 
 
 def test_groups_are_the_categories_by_default(tmp_path: Path) -> None:
@@ -458,8 +453,8 @@ def test_a_pack_of_scores_on_another_scale(tmp_path: Path, run: Run) -> None:
     post = FairROC(epsilon=0.05).fit(PEOPLE["p"], PEOPLE["y"], sensitive_features=PEOPLE["sex"])
     post.model_.save(tmp_path / "m.json")
     command = ("report", tmp_path / "d.csv", "--score", "p", "--group", "sex", "--model", tmp_path / "m.json")
-    refused = run(*command, "--pack", tmp_path / "pack")
-    assert refused.code == 2 and "--allow-out-of-range" in refused.err and not (tmp_path / "pack").exists()
+    run(*command, "--pack", tmp_path / "pack").refused("--allow-out-of-range")
+    assert not (tmp_path / "pack").exists()
     assert run(*command, "--pack", tmp_path / "pack", "--allow-out-of-range").code == 0
 
 
@@ -490,8 +485,7 @@ def test_tables_need_no_labels(tmp_path: Path, run: Run, fitted: tuple[Path, dic
         (("--epsilon", "0.1", "--pack", tmp_path / "a"), "a fair score is fitted to labels, got none"),
         (("--pack", tmp_path / "a", "-o", tmp_path / "r.html"), "give either --label"),
     ):
-        ran = run(*roles, *flags)
-        assert ran.code == 2 and words in ran.err
+        run(*roles, *flags).refused(words)
     told = write_pack(tmp_path / "b", data["p"], None, sensitive_features=data["sex"])
     assert told.original is None and read(tmp_path / "b", cards)["medians"].keys() == {"original"}
     assert str(told).startswith("Pack 'Scores and groups': 700 rows") and not (tmp_path / "a").exists()

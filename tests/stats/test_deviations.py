@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 from itertools import combinations
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_pipeline import Rows, from_population
+from test_pipeline import Rows, columns_of, from_population
 
 from fairroc.core.constraint import equalized_odds
 from fairroc.core.gap import threshold_gap
 from fairroc.core.realised import performance
 from fairroc.core.roc import rates_at
-from fairroc.errors import FairrocWarning
-from fairroc.fitting.fit import fit
+from fairroc.fitting.fit import fit_quietly
 from fairroc.model.model import expected_rocs
-from fairroc.people.door import read_people
 from fairroc.stats.limits import safe_reach
 from fitted_people import fitted_options
 from strategies import NORMS, SEEDS, populations
@@ -93,10 +90,6 @@ def gap_of(model, rows: Rows, norm) -> float:
     return performance(realised, people, equalized_odds(norm)).gap
 
 
-def columns_of(rows: Rows):
-    return read_people(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weights)
-
-
 HOW = st.sampled_from(
     [
         {"draw": "all"},
@@ -130,9 +123,7 @@ def test_no_fair_score_is_farther_off_than_the_original_rates_are(both, norm, ep
     """The theorem: fitted to some people and judged by others, a gap changes by no more than the reach of the two sets'
     differences, whatever was fitted. Nothing random is left: the second set stands for the population."""
     one, other = both
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FairrocWarning)
-        model = fit(columns_of(one), fitted_options(epsilon=epsilon, norm=norm, **how), salt=1).model
+    model = fit_quietly(columns_of(one), fitted_options(epsilon=epsilon, norm=norm, **how), salt=1).model
     first, second = (columns_of(rows).exact.curves for rows in (one, other))
     every = np.unique(np.concatenate([one.scores, other.scores]))
     off = np.array([np.subtract(rates_at(a, every), rates_at(b, every)) for a, b in zip(first, second, strict=True)])
@@ -148,9 +139,7 @@ def test_froc_models_keep_the_theorem_too():
         Rows(r.scores + r.y * shift * (r.groups == "a"), r.y, r.groups)
         for r, shift in zip(rows, (1.0, 1.2), strict=True)
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FairrocWarning)
-        model = fit(columns_of(one), fitted_options(epsilon=0.05, method="froc", queries=20), salt=1).model
+    model = fit_quietly(columns_of(one), fitted_options(epsilon=0.05, method="froc", queries=20), salt=1).model
     assert not model.unchanged
     first, second = (columns_of(r).exact.curves for r in (one, other))
     every = np.unique(np.concatenate([one.scores, other.scores]))

@@ -33,6 +33,7 @@ from fairroc_studies.paper.published import EXPERIMENTS, PROJECTIONS
 from fairroc_studies.paper.study import Result, RocLines, Study
 from fairroc_studies.paper.summary import FIGURES, STILL, Table, closeness, slope, summarise
 from fairroc_studies.paper.verdicts import VERDICTS, Evidence, judge
+from refusals import refuses
 
 STUDY = study()
 CLAIMS = claims(STUDY)
@@ -620,19 +621,15 @@ def test_nothing_is_left_where_something_fails(tmp_path: Path, monkeypatch: pyte
     with monkeypatch.context() as patch:
         patch.setattr("fairroc.tables.files.os.fsync", full)
         for folder in (tmp_path / "a" / "b", tmp_path / "there"):
-            with pytest.raises(DataError, match="disk is full"):
-                write(STUDY, folder, command="c", date="2026-01-01")
+            refuses("disk is full", write, STUDY, folder, command="c", date="2026-01-01")
     assert [path.name for path in tmp_path.rglob("*")] == ["there"]
 
 
 def test_a_file_in_the_way_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(DataError, match="name another with -o"):
-        write(STUDY, tmp_path / "file" / "deep", command="c", date="2026-01-01")
-    with pytest.raises(DataError, match="must be a folder"):
-        output.check_folder(tmp_path / "file")
-    with pytest.raises(DataError, match="cannot be written to"):
-        output.check_folder(tmp_path / "file" / "deep")
+    refuses("name another with -o", write, STUDY, tmp_path / "file" / "deep", command="c", date="2026-01-01")
+    refuses("must be a folder", output.check_folder, tmp_path / "file")
+    refuses("cannot be written to", output.check_folder, tmp_path / "file" / "deep")
     output.check_folder(tmp_path / "new" / "deep")
     assert not (tmp_path / "new").exists()
 

@@ -26,6 +26,7 @@ from fairroc.tables.columns import as_arrow, as_numpy, codes_of, ids_from_text, 
 from fairroc.tables.files import FORMATS, TABLE_SUFFIXES, check_writable, find_parts, table_suffix
 from fairroc.tables.read import _pick, _quoted_fields, read_batches, read_table
 from fairroc.tables.write import _needs_quotes, _write_csv_rows, write_table, write_text_atomic, written_together
+from refusals import refuses
 
 TABLE = pa.table({"p": [0.1, 0.25, 1 / 3], "sex": ["F", "M", "01"], "y": [0, 1, 1]})
 
@@ -39,12 +40,6 @@ def csv_file(folder: Path, content: str | bytes, name: str = "d.csv") -> Path:
     data = content.encode() if isinstance(content, str) else content
     path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
     return path
-
-
-def test_import_loads_no_pyarrow() -> None:
-    code = "import sys, fairroc.tables.read, fairroc.tables.write; print({'pyarrow', 'pandas'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".arrow"])
@@ -139,8 +134,7 @@ def test_csv_numbers(tmp_path: Path) -> None:
     assert table["p"].to_pylist() == [7.0, 0.5] and table["y"].to_pylist() == [1.0, None]
     assert {str(field.type) for field in table.schema} == {"double"}
     path = csv_file(tmp_path, "p,y\n7,1\nmuch,0\n")
-    with pytest.raises(DataError, match=rf"^'{path}': column 'p' must hold numbers; row 2 \(.* holds 'much'"):
-        read_table(path, numbers=["p"])
+    refuses(rf"^'{path}': column 'p' must hold numbers; row 2 \(.* holds 'much'", read_table, path, numbers=["p"])
 
 
 def test_csv_types_are_those_of_all_values(tmp_path: Path) -> None:
@@ -161,8 +155,7 @@ def test_csv_does_not_parse_unwanted_columns(tmp_path: Path) -> None:
     path = csv_file(tmp_path, b"p,name\n0.5,\xff\xfe\n")
     assert read_table(path, ["p"])["p"].to_pylist() == [0.5]
     for texts in ((), ["name"]):
-        with pytest.raises(DataError, match=r"cannot read .*: .*invalid UTF8 data; save the file as UTF-8"):
-            read_table(path, text_columns=texts)
+        refuses(r"cannot read .*: .*invalid UTF8 data; save the file as UTF-8", read_table, path, text_columns=texts)
 
 
 def test_arrow_stream(tmp_path: Path) -> None:
@@ -241,47 +234,38 @@ def test_missing_text_column(tmp_path: Path) -> None:
 def test_double_columns(tmp_path: Path) -> None:
     path = csv_file(tmp_path, "p,q,q\n1,2,3\n")
     assert read_table(path, ["p"])["p"].to_pylist() == [1]
-    with pytest.raises(DataError, match="has 2 columns 'q'; rename them apart"):
-        read_table(path, ["p", "q"])
+    refuses("has 2 columns 'q'; rename them apart", read_table, path, ["p", "q"])
     write_table(pa.table([[1], [2]], names=["a", "a"]), tmp_path / "t.ipc")
-    with pytest.raises(DataError, match="has 2 columns 'a'; rename them apart"):
-        read_table(tmp_path / "t.ipc")
+    refuses("has 2 columns 'a'; rename them apart", read_table, tmp_path / "t.ipc")
 
 
 def test_bad_sources(tmp_path: Path) -> None:
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(DataError, match="must be a file, but it is a folder; name a file in it: this takes one file"):
         read_table(tmp_path / "folder.csv")
-    with pytest.raises(DataError, match="must be a file, but it is a folder"):
-        read_table(tmp_path)
-    with pytest.raises(DataError, match="there is no file"):
-        read_table(tmp_path / "nope")
-    with pytest.raises(DataError, match=r"there is no file '.*no.csv'; check the path"):
-        read_table(tmp_path / "no.csv")
+    refuses("must be a file, but it is a folder", read_table, tmp_path)
+    refuses("there is no file", read_table, tmp_path / "nope")
+    refuses(r"there is no file '.*no.csv'; check the path", read_table, tmp_path / "no.csv")
     with pytest.raises(DataError, match=r"must end in one of \.csv, .*, got '.*d\.xlsx'; save it as CSV"):
         read_table(csv_file(tmp_path, "x", "d.xlsx"))
     for suffix in TABLE_SUFFIXES:
         (tmp_path / f"e{suffix}").touch()
-        with pytest.raises(DataError, match="must hold a table, but it is empty"):
-            read_table(tmp_path / f"e{suffix}")
+        refuses("must hold a table, but it is empty", read_table, tmp_path / f"e{suffix}")
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", "\ufeff"])
 def test_csv_without_header(tmp_path: Path, content: str) -> None:
-    with pytest.raises(DataError, match="must hold a header line, but it is empty"):
-        read_table(csv_file(tmp_path, content, "d.csv.gz"))
+    refuses("must hold a header line, but it is empty", read_table, csv_file(tmp_path, content, "d.csv.gz"))
 
 
 @pytest.mark.parametrize("suffix", TABLE_SUFFIXES)
 def test_no_rows(tmp_path: Path, suffix: str) -> None:
     write_table(TABLE.slice(0, 0), tmp_path / f"t{suffix}")
-    with pytest.raises(DataError, match="must hold at least one row of data, got none"):
-        read_table(tmp_path / f"t{suffix}")
+    refuses("must hold at least one row of data, got none", read_table, tmp_path / f"t{suffix}")
 
 
 def test_header_without_newline(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="must hold at least one row of data, got none"):
-        read_table(csv_file(tmp_path, "p,y"), ["p"])
+    refuses("must hold at least one row of data, got none", read_table, csv_file(tmp_path, "p,y"), ["p"])
 
 
 @pytest.mark.parametrize("suffix", [".csv.gz", ".parquet", ".feather"])
@@ -299,8 +283,7 @@ def test_truncated(tmp_path: Path, suffix: str, part: float) -> None:
 @pytest.mark.parametrize("name", ["t.csv.gz", "t.parquet", "t.arrow", "t.csv"])
 def test_not_what_the_suffix_says(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
-    with pytest.raises(DataError, match=r"cannot read|header of .* must be UTF-8 text; save the file as UTF-8"):
-        read_table(tmp_path / name)
+    refuses(r"cannot read|header of .* must be UTF-8 text; save the file as UTF-8", read_table, tmp_path / name)
 
 
 def test_ragged_csv(tmp_path: Path) -> None:
@@ -341,14 +324,12 @@ def test_no_thread_has_a_csv_file_after_it_is_read(tmp_path: Path, monkeypatch: 
         monkeypatch.setattr(reading, "_csv_header", lambda path: (["p", "q"], True))  # it reads to the end
     batches = read_batches(find_parts(path))
     if ends == "badly":
-        with pytest.raises(DataError, match="cannot read"):
-            next(batches)
+        refuses("cannot read", next, batches)
     elif ends == "early":
         next(batches)
         batches.close()  # type: ignore[attr-defined]
     elif ends == "torn":
-        with pytest.raises(DataError, match=r"cannot read .* check that the file is whole"):
-            list(batches)
+        refuses(r"cannot read .* check that the file is whole", list, batches)
     else:
         assert sum(batch.rows.num_rows for batch in batches) == 2000
     assert len(lent) == 1 and len(lent[0]) > 2
@@ -378,8 +359,7 @@ def test_equal_tables_give_equal_gz_bytes(tmp_path: Path) -> None:
 
 def test_failed_write_keeps_the_old_file(tmp_path: Path) -> None:
     path = csv_file(tmp_path, "old")
-    with pytest.raises(DataError, match=r"cannot write '.*d.csv': .*; nothing was changed"):
-        write_table(pa.table({"nested": [[1], [2]]}), path)
+    refuses(r"cannot write '.*d.csv': .*; nothing was changed", write_table, pa.table({"nested": [[1], [2]]}), path)
     assert path.read_text(encoding="utf-8") == "old"
     assert names_in(tmp_path) == ["d.csv"]
 
@@ -467,18 +447,13 @@ def test_check_writable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     check_writable(tmp_path / "m.json", (".json",))
     check_writable(tmp_path / "anything", None)
     assert names_in(tmp_path) == []
-    with pytest.raises(DataError, match=r"must end in one of .json, got '.*m.csv'; rename it"):
-        check_writable(tmp_path / "m.csv", (".json",))
-    with pytest.raises(DataError, match=r"there is no folder '.*nowhere'; create it first"):
-        check_writable(tmp_path / "nowhere" / "t.csv")
-    with pytest.raises(DataError, match=r"there is no folder '.*nowhere'; create it first"):
-        write_table(TABLE, tmp_path / "nowhere" / "t.csv")
+    refuses(r"must end in one of .json, got '.*m.csv'; rename it", check_writable, tmp_path / "m.csv", (".json",))
+    refuses(r"there is no folder '.*nowhere'; create it first", check_writable, tmp_path / "nowhere" / "t.csv")
+    refuses(r"there is no folder '.*nowhere'; create it first", write_table, TABLE, tmp_path / "nowhere" / "t.csv")
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(DataError, match="is there already and is not a plain file; name another"):
-        check_writable(tmp_path / "folder.csv")
+    refuses("is there already and is not a plain file; name another", check_writable, tmp_path / "folder.csv")
     monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(DataError, match=r"no permission to write in '.*'; name another folder"):
-        check_writable(tmp_path / "t.csv")
+    refuses(r"no permission to write in '.*'; name another folder", check_writable, tmp_path / "t.csv")
 
 
 # ---- text that must come back as it was ----------------------------------------------------------------------
@@ -599,8 +574,7 @@ def test_needs_no_quotes() -> None:
 def test_table_suffix() -> None:
     found = [table_suffix(Path(f"d{suffix}")) for suffix in TABLE_SUFFIXES]
     assert [suffix for suffix in found if FORMATS[suffix] == "csv"] == [".csv", ".csv.gz", ".tsv", ".tsv.gz"]
-    with pytest.raises(DataError, match="the file name must end in one of"):
-        table_suffix(Path("d.xlsx"))
+    refuses("the file name must end in one of", table_suffix, Path("d.xlsx"))
 
 
 # ---- quotes that would hide rows ------------------------------------------------------------------------------
@@ -687,8 +661,7 @@ def test_a_stray_quote_is_named_with_its_row(tmp_path: Path, case: str, name: st
     assert len(read_table(table({}), ["p"])) == 2000
     path = table({row: field, **more})
     for read in (lambda: read_table(path, ["p", "y"]), lambda: list(read_batches(find_parts(path), ["p", "y"]))):
-        with pytest.raises(DataError, match=rf"one in row {row} \(counted from 1, without the header\) of '{path}' is"):
-            read()
+        refuses(rf"one in row {row} \(counted from 1, without the header\) of '{path}' is", read)
 
 
 # ---- numbers and ids in columns of text ----------------------------------------------------------------------
