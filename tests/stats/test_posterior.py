@@ -196,6 +196,13 @@ def test_one_score_alone_is_no_news():
     assert (figures(known, known.judges, (), GAP).gaps == 0).all()
 
 
+def test_wild_weights_and_scores_are_no_trouble():
+    scores, labels, groups = [0.0, 1e300, 1e-300, 1e-300], [0, 1, 0, 1], ["a", "a", "b", "b"]
+    weights = [5.24130949e-05, 2.11809733e-11, 1e-12, 1e12]
+    known = known_of(read_people(scores, labels, sensitive_features=groups, sample_weight=weights))
+    assert np.isfinite(known.judges.masses).all() and np.isfinite(figures(known, known.judges, (), GAP).gaps).all()
+
+
 def test_samples_of_a_population_scatter_as_samples_do():
     known = known_of(some(2, rows=2000))
     sizes = np.array([[500.0, 20.0], [400.0, 300.0]])

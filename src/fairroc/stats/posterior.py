@@ -49,6 +49,9 @@ ALIKE = 0.1
 NOTHING = 1e-3
 """The amplitude that stands for none: far below what any sample can tell."""
 
+RARE = 1e-6
+"""The least share of people that polynomials see in a bin."""
+
 STEPS, WEAK = 16, 1.5
 """Newton steps, halved where they lead down, and the amplitude of the weak prior they are taken with."""
 
@@ -168,10 +171,11 @@ def departures(bins: Bins) -> Departures:
 
 
 def polynomials(bins: Bins) -> FloatArray:
-    """(k, bends) orthogonal polynomials of the bins' normal scores, of mean 0 and deviation 1 over all people."""
+    """(k, bends) orthogonal polynomials of the bins' normal scores, of mean 0 and deviation 1 over the people known."""
     powers = np.vander(bins.z / 3.0, max(min(BENDS + 1, len(bins.z)), 2), increasing=True)
-    root = np.sqrt(bins.people)[:, None]
-    return np.asarray((orthonormal(powers * root) / np.maximum(root, 1e-12))[:, 1:])
+    known = totals(totals(bins.counts))
+    root = np.sqrt(np.maximum(known / known.sum(), RARE))[:, None]
+    return np.asarray((orthonormal(powers * root) / root)[:, 1:])
 
 
 def tilted(common: FloatArray, theta: FloatArray, phi: FloatArray) -> tuple[FloatArray, FloatArray]:
