@@ -339,7 +339,19 @@ def test_command(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     Path("key").write_text("0123456789abcdef0123456789abcdef\n", encoding="utf-8")
     assert (
         run(
-            "fit", "people.csv", *roles[2:8], "--epsilon", "0.05", "--draw", "all", "--key-file", "key", "-o", "m.json"
+            "fit",
+            "people.csv",
+            *roles[2:8],
+            "--epsilon",
+            "0.05",
+            "--promise",
+            "fitted",
+            "--draw",
+            "all",
+            "--key-file",
+            "key",
+            "-o",
+            "m.json",
         ).code
         == 0
     )

@@ -175,7 +175,8 @@ def traced(moves: list[tuple[int, NDArray[np.uint8]]], i: int) -> IntArray:
 def least_path(one: Line, other: Line, most: float = np.inf) -> tuple[float, IntArray]:
     """The smallest of the largest distances on a path, and (n, 2) the positions of such a path, by anti-diagonals.
 
-    ``most`` is known to be enough: cells farther apart are not looked at. O(cells within it).
+    ``most`` is thought to be enough: cells farther apart are not looked at, and without a path among the others the
+    distance is infinite. O(cells within it).
     """
     rows, columns = one.low.shape[1], other.low.shape[1]
     begin, end = reach(other, one, most)  # columns of every row
@@ -197,7 +198,8 @@ def least_path(one: Line, other: Line, most: float = np.inf) -> tuple[float, Int
         after[first], after[last + 1] = np.inf, np.inf
         cells.append((first, after[first : last + 2].copy()))
         before, now, after = now, after, before
-    return float(now[rows]), _traced_back(cells, one, other)
+    least = float(now[rows])
+    return least, _traced_back(cells, one, other) if least < np.inf else np.zeros((0, 2), dtype=np.intp)
 
 
 def _traced_back(cells: list[tuple[int, FloatArray]], one: Line, other: Line) -> IntArray:

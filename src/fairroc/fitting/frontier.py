@@ -204,21 +204,21 @@ class Frontier(Result):
 
         Raises: DataError
         >>> found.recommend(auc_cost=0.5).epsilon
-        0.1
+        0.5
         """
         limit = check_cost("auc_cost", auc_cost)
         held = [point for point in self.points if point.holds]
         if not held:
             return None
-        cheap = [point for point in held if self.cost(point) <= limit]
+        cheap = [point for point in held if self._cost(point) <= limit]
         if cheap:
             best = min(cheap, key=lambda point: (round(point.gap_estimate, 9), point.epsilon))
             reason = "unchanged" if best.unchanged else "budget"
         else:
-            best, reason = min(held, key=lambda point: (self.cost(point), point.epsilon)), "cheapest"
+            best, reason = min(held, key=lambda point: (self._cost(point), point.epsilon)), "cheapest"
         return Recommended(self.points.index(best), best.epsilon, best.ratio, reason, limit)
 
-    def cost(self, point: FrontierPoint) -> float:
+    def _cost(self, point: FrontierPoint) -> float:
         """AUC that new people are expected to lose at a point, and the price of draws."""
         return self.before.auc_estimate - point.auc_estimate + DRAW_PRICE * point.randomised_share
 

@@ -241,8 +241,11 @@ def spread_rows(
 def fit_spread(rows: SpreadRows, options: Options, *, progress: Progress | None = None) -> SpreadFit:
     """Fit, and warn of what a user should know; ``progress(done, all)`` is told of steps."""
     found = fit_spread_quietly(rows, options, progress=progress)
-    was, gap = (float(gaps.max(axis=0).mean()) for gaps in (found.expected_gaps_before, found.expected_gaps))
-    warn_all((*found.notes, *new_people_notes(options, was, gap, found.solution is None)))
+    notes: list[FairrocWarning] = []
+    if options.promise == "new":  # else folds would have to be fitted to tell
+        was, gap = (float(gaps.max(axis=0).mean()) for gaps in (found.expected_gaps_before, found.expected_gaps))
+        notes = new_people_notes(options, was, gap, found.solution is None)
+    warn_all((*found.notes, *notes))
     return found
 
 
