@@ -283,21 +283,9 @@ def test_command(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.chdir(tmp_path)
     PEOPLE.assign(race=PEOPLE["race"].replace("z", "")).to_csv("people.csv", index=False)
     roles = ("report", "people.csv", "--score", "p", "--label", "y", "--group", "sex", "--bootstrap", "0")
+    asked = ("--epsilon", "0.05", "--promise", "fitted", "--draw", "all")
     both = ("--category", "sex", "--category", "ethnicity=race", "--selection-rate", "0.2")
-    ran = run(
-        *roles,
-        *both,
-        "--epsilon",
-        "0.05",
-        "--promise",
-        "fitted",
-        "--draw",
-        "all",
-        "--pack",
-        "first",
-        "--format",
-        "json",
-    )
+    ran = run(*roles, *both, *asked, "--pack", "first", "--format", "json")
     assert ran.code == 0, ran.err
     assert json.loads(ran.out)["pack"] == "first" and "output" not in json.loads(ran.out)
     first = read(tmp_path / "first")
@@ -311,22 +299,7 @@ def test_command(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     for each in manifest["files"]:
         assert hashlib.sha256(Path("first", each["name"]).read_bytes()).hexdigest() == each["sha256"]
     assert {each["name"] for each in manifest["files"]} == FILES - {"manifest.json"}
-    assert (
-        run(
-            "fit",
-            "people.csv",
-            *roles[2:8],
-            "--epsilon",
-            "0.05",
-            "--promise",
-            "fitted",
-            "--draw",
-            "all",
-            "-o",
-            "m.json",
-        ).code
-        == 0
-    )
+    assert run("fit", "people.csv", *roles[2:8], *asked, "-o", "m.json").code == 0
     ran = run(*roles, *both, "--model", "m.json", "--pack", "second")
     assert ran.code == 0 and ran.out.endswith("; pack written to second\n")
     second = read(tmp_path / "second")
@@ -337,24 +310,7 @@ def test_command(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     card = Path("second/README.md").read_text(encoding="utf-8")
     assert "Were the people here among them?" in card and "sensitive_features=groups, ids=ids)" in card
     Path("key").write_text("0123456789abcdef0123456789abcdef\n", encoding="utf-8")
-    assert (
-        run(
-            "fit",
-            "people.csv",
-            *roles[2:8],
-            "--epsilon",
-            "0.05",
-            "--promise",
-            "fitted",
-            "--draw",
-            "all",
-            "--key-file",
-            "key",
-            "-o",
-            "m.json",
-        ).code
-        == 0
-    )
+    assert run("fit", "people.csv", *roles[2:8], *asked, "--key-file", "key", "-o", "m.json").code == 0
     assert run(*roles, *both, "--model", "m.json", "--pack", "second").code == 0
     assert "sensitive_features=groups, ids=ids, key=key)" in Path("second/README.md").read_text(encoding="utf-8")
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from fairroc._version import __version__
 from fairroc.core.constraint import Constraint
-from fairroc.core.gap import threshold_gap
 from fairroc.core.realised import Performance, RealisedRoc, drawn_shares, performance, realise
 from fairroc.core.roc import Population, RocCurve
 from fairroc.core.scale import Scale, build_scale
@@ -47,9 +46,9 @@ class Fitted:
     """A model together with what it was made from, for certificates and plots.
 
     ``population`` holds the curves that were worked on, ``raw`` those at all distinct scores: the same, but for a query
-    model and for very many scores. ``target`` is the gap allowed among the fitted people: epsilon, or less if epsilon
-    was to hold in the population; for promise="new", which forces nothing onto them, the gap they have. ``solver`` is
-    what was asked for the solution. ``notes`` are the warnings that a user should see.
+    model and for very many scores. ``allowed`` is the gap allowed among the fitted people: epsilon, or less if epsilon
+    was to hold in the population; None for promise="new", which forces nothing onto them. ``solver`` is what was asked
+    for the solution. ``notes`` are the warnings that a user should see.
     """
 
     model: ModelData
@@ -57,7 +56,7 @@ class Fitted:
     people: People
     population: Population
     solution: Solution | None
-    target: float
+    allowed: float | None
     solver: Solver
     notes: tuple[FairrocWarning, ...] = ()
 
@@ -72,6 +71,11 @@ class Fitted:
         return self.solver.expected(None)
 
     @property
+    def target(self) -> float:
+        """The gap allowed among the fitted people, or that they have."""
+        return self.performance.gap if self.allowed is None else self.allowed
+
+    @property
     def measure(self) -> Constraint:
         """What gaps are measured by."""
         return self.options.measure
@@ -84,10 +88,8 @@ class Fitted:
     @cached_property
     def before(self) -> Performance:
         """Gap and AUCs of the original score, at all its thresholds."""
-        raw = self.raw
-        gap = threshold_gap(raw, self.measure).value
-        aucs = tuple(curve.auc for curve in raw.curves)
-        return Performance(gap, self.solver.auc_before, aucs)
+        aucs = tuple(curve.auc for curve in self.raw.curves)
+        return Performance(self.solver.gap_before, self.solver.auc_before, aucs)
 
     @cached_property
     def realised(self) -> tuple[RealisedRoc, ...]:
@@ -145,7 +147,7 @@ def fit_quietly(
     fingerprint = None if key is None else draw.key_fingerprint(salt, key)
     record = _record(people, population, date)
 
-    def made(target: float, solution: Solution | None, *notes: FairrocWarning | None) -> Fitted:
+    def made(target: float | None, solution: Solution | None, *notes: FairrocWarning | None) -> Fitted:
         model = _model(people, options, target, solution, salt=salt, fingerprint=fingerprint, record=record)
         drawn = None if solution is None else _many_drawn(solution, people.names, solver)
         told = (*people.small_groups(), *_inverted(people), *(note for note in (*notes, drawn) if note is not None))
@@ -157,11 +159,7 @@ def fit_quietly(
 
     if options.promise == "new":
         solution = solver.at(options.epsilon)
-        draft = made(0.0, solution)
-        fitted = made(draft.performance.gap, solution)
-        known = ("performance", "realised", "before")  # of the same people and the same score
-        vars(fitted).update({name: value for name, value in vars(draft).items() if name in known})
-        return fitted
+        return made(solver.gap_before if solution is None else None, solution)
     return at(options.epsilon) if options.confidence is None else _promised(at, options.epsilon, options.confidence)
 
 
@@ -213,7 +211,7 @@ def _unlike(fitted: Fitted) -> list[FairrocWarning]:
 def _model(
     people: People,
     options: Options,
-    target: float,
+    target: float | None,
     solution: Solution | None,
     *,
     salt: int,
@@ -221,10 +219,11 @@ def _model(
     record: FitRecord,
 ) -> ModelData:
     counts = zip(people.names, *people.group_counts(), strict=True)
+    kept_at = options.epsilon if target is None else min(target, options.epsilon)
     return ModelData(
         **options.remembered(),
         ties=options.ties if solution is None else solution.ties,
-        inner_epsilon=min(target, options.epsilon) if solution is None else solution.inner_epsilon,
+        inner_epsilon=kept_at if solution is None else solution.inner_epsilon,
         groups=tuple(GroupRecord(name, int(n), int(positives)) for name, n, positives in counts),
         kernels=() if solution is None else solution.kernels,
         scale=None if solution is None else scale_of(people, solution),

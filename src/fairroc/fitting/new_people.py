@@ -22,16 +22,16 @@ from fairroc.core.chain import FEW_GROUPS, MANY_GROUPS, FloatArray, IntArray
 from fairroc.core.constraint import Constraint, EqualizedOdds, OneRate, Ratio
 from fairroc.core.coupling import Levels
 from fairroc.core.estimate import straightened
-from fairroc.core.kernel import Kernel, one_person, ordered_kernel
+from fairroc.core.kernel import Kernel
 from fairroc.core.portable import weighted
 from fairroc.core.roc import Population, RocCurve, all_thresholds, in_parts, pooled_share, thinned
 from fairroc.core.strand import strands_of, together
 from fairroc.core.walk import best_walk, least_walk
 from fairroc.fitting.one_rate import CAREFUL, ORDERED, rate_kernels
-from fairroc.fitting.solving import Goal, drawn_share, levels_of
+from fairroc.fitting.solving import Goal, drawn_share, levels_of, raw_order_kernels
 from fairroc.fitting.walking import DRAW_PRICE, LARGEST_TIE, MERGE_PRICE, walked
 from fairroc.people.people import People
-from fairroc.stats.bins import Bins, bins_of
+from fairroc.stats.bins import bins_of
 from fairroc.stats.expected import Expected, Figures, figures
 from fairroc.stats.posterior import Posterior, posterior
 
@@ -208,8 +208,8 @@ class Estimates:
 
     def _ladder(self, masses: FloatArray) -> Iterator[Made]:
         """The exact method's levels at every internal epsilon; of one rate, for the raw order of people."""
-        fine = zip(self.seen.curves, masses, strict=True)
-        estimate = replace(self.seen, curves=tuple(self._corners(curve, own) for curve, own in fine))
+        fine = (self._curve(*each, self.thresholds) for each in zip(self.seen.curves, masses, strict=True))
+        estimate = replace(self.seen, curves=tuple(straightened(curve, CORNERS) for curve in fine))
         unit = self.constraint.largest if isinstance(self.constraint, OneRate) else self.constraint.largest / 2
         for share in INNER[:: _less_often(len(estimate.curves))]:
             inner = share * unit
@@ -222,13 +222,12 @@ class Estimates:
             care = CAREFUL if isinstance(constraint, Ratio) else ORDERED
             curves, never = estimate.curves, self.never
             return rate_kernels(curves, seen, levels, constraint, epsilon=NARROW, care=care, never=never)
-        every = zip(estimate.curves, levels.u.T, levels.v.T, seen, strict=True)
-        return tuple(ordered_kernel(curve, u, v, one_person(own)) for curve, u, v, own in every)
+        return raw_order_kernels(estimate.curves, seen, levels)
 
-    def _corners(self, curve: RocCurve, masses: FloatArray) -> RocCurve:
-        """The curve of estimated masses at fine thresholds, straight between some of them."""
-        fpr, tpr = (np.concatenate(([0.0], line)) for line in self.known.bins.rates(masses, self.thresholds))
-        return straightened(RocCurve(self.thresholds, fpr, tpr, curve.prior), CORNERS)
+    def _curve(self, curve: RocCurve, masses: FloatArray, thresholds: FloatArray) -> RocCurve:
+        """The curve of estimated masses at falling thresholds."""
+        fpr, tpr = (np.concatenate(([0.0], line)) for line in self.known.bins.rates(masses, thresholds))
+        return RocCurve(thresholds, fpr, tpr, curve.prior)
 
     @cached_property
     def thresholds(self) -> FloatArray:
@@ -242,18 +241,17 @@ class Estimates:
         return np.asarray(every[::-1])
 
     def _binned(self, masses: FloatArray) -> Population:
-        """The curves of estimated masses at the ends of bins."""
+        """The curves of estimated masses at the ends of the bins in which anybody is expected."""
         every = zip(self.seen.curves, masses, strict=True)
-        return replace(self.seen, curves=tuple(_at_bins(curve, self.known.bins, own) for curve, own in every))
+        curves = (self._curve(*each, self.known.bins.thresholds[::-1]) for each in every)
+        return replace(self.seen, curves=tuple(map(_without_empty_steps, curves)))
 
 
-def _at_bins(curve: RocCurve, bins: Bins, masses: FloatArray) -> RocCurve:
-    """One group's curve at the ends of the bins in which anybody is expected."""
-    upto = np.cumsum(masses[:, ::-1], axis=1)
-    upto /= upto[:, -1:]
-    used = np.append(np.diff(upto.sum(axis=0)) > 0, True)
-    fpr, tpr = np.concatenate((np.zeros((2, 1)), upto[:, used]), axis=1)
-    return RocCurve(bins.thresholds[::-1][used], fpr, tpr, curve.prior)
+def _without_empty_steps(curve: RocCurve) -> RocCurve:
+    """The curve without points that the next one repeats."""
+    kept = np.append(np.diff(curve.u[1:]) > 0, True)
+    fpr, tpr = (np.concatenate((rate[:1], rate[1:][kept])) for rate in (curve.fpr, curve.tpr))
+    return RocCurve(curve.thresholds[kept], fpr, tpr, curve.prior)
 
 
 def _paced(curves: Population, way: float) -> IntArray:

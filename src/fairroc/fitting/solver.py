@@ -14,12 +14,11 @@ from fairroc.core.bound import Bound
 from fairroc.core.chain import area
 from fairroc.core.constraint import Constraint, EqualizedOdds
 from fairroc.core.estimate import flattened
-from fairroc.core.gap import ROUNDING, pooled_curve
-from fairroc.core.kernel import one_person, ordered_kernel
+from fairroc.core.gap import ROUNDING, pooled_curve, threshold_gap
 from fairroc.core.roc import Population, RocCurve
 from fairroc.fitting.new_people import SEED, Choice, choice, helps, populations
 from fairroc.fitting.raw_order import is_fair_score, solve_rate
-from fairroc.fitting.solving import Goal, Solution, guides_of, levels_of, solution_of, solve_drawn
+from fairroc.fitting.solving import Goal, Solution, guides_of, levels_of, raw_order_kernels, solution_of, solve_drawn
 from fairroc.fitting.walking import Walks
 from fairroc.options import Options
 from fairroc.people.people import People
@@ -108,8 +107,7 @@ class Solver:
             if inner < LEAST_INNER * goal.epsilon:
                 break
             levels = levels_of(self.population, inner, goal)
-            both = zip(curves, self.people.thin.curves, levels.u.T, levels.v.T, strict=True)
-            kernels = tuple(ordered_kernel(curve, u, v, one_person(seen)) for curve, seen, u, v in both)
+            kernels = raw_order_kernels(curves, self.people.thin.curves, levels)
             found = solution_of(self.people.thin, levels, kernels, goal, inner)
             excess = found.gap + self.people.hidden - goal.epsilon
             if excess <= ROUNDING:
@@ -175,6 +173,11 @@ class Solver:
         """AUC of the original score among the people."""
         raw = self.people.exact
         return area(*pooled_curve(raw.curves, raw.weights0, raw.weights1, raw.merge[1]))
+
+    @cached_property
+    def gap_before(self) -> float:
+        """Gap of the original score among the people, at all its thresholds."""
+        return threshold_gap(self.people.exact, self.options.measure).value
 
     def expected(self, solution: Solution | None) -> Expected:
         """What to expect of a solution among new people; of None, of the original score.

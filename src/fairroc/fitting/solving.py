@@ -15,12 +15,12 @@ from fairroc.core.chain import FEW_GROUPS, MANY_GROUPS, Chain, FloatArray
 from fairroc.core.constraint import Constraint, EqualizedOdds, OneRate
 from fairroc.core.coupling import Levels, couple
 from fairroc.core.gap import ROUNDING
-from fairroc.core.kernel import Kernel, drawn_kernel
+from fairroc.core.kernel import Kernel, drawn_kernel, one_person, ordered_kernel
 from fairroc.core.one_rate import rate_prices
 from fairroc.core.optimal import optimal
 from fairroc.core.portable import dot
 from fairroc.core.realised import Performance, RealisedRoc, drawn_shares, gap_of, judged, own_auc, realise
-from fairroc.core.roc import Population
+from fairroc.core.roc import Population, RocCurve
 from fairroc.errors import FairrocWarning
 from fairroc.fitting.one_rate import levels_of_rate, rate_bound
 from fairroc.froc.algorithm import coherent_curves, paper_run
@@ -174,6 +174,12 @@ def levels_of(
     if guides is None and len(hulls) > MANY_GROUPS:  # raw order
         spacing = SPACING_ORDERED
     return couple(fair, population.weights0, population.weights1, guide, spacing)
+
+
+def raw_order_kernels(curves: Sequence[RocCurve], seen: Sequence[RocCurve], levels: Levels) -> tuple[Kernel, ...]:
+    """Kernels that keep the raw order along these curves; ``seen`` ones tell how wide one person is."""
+    both = zip(curves, seen, levels.u.T, levels.v.T, strict=True)
+    return tuple(ordered_kernel(curve, u, v, one_person(own)) for curve, own, u, v in both)
 
 
 def solution_of(judged: Population, levels: Levels, kernels: tuple[Kernel, ...], goal: Goal, inner: float) -> Solution:
